@@ -3,6 +3,7 @@
 #include "core/api/kinds.h"
 #include "core/registration/hub/namespace_use.h"
 #include "core/registration/hub/rbac.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/rest/modify.h"
 
@@ -15,12 +16,18 @@ using controller::Outcome;
 constexpr const char* kAcceptanceName = "cluster-acceptance";
 constexpr Duration kLookAgain = std::chrono::seconds(5);
 constexpr Duration kLookForUse = std::chrono::minutes(5);
+constexpr std::size_t kMostAtOnce = 50;  // names in one selector
 constexpr std::string_view kAccepted = "HubClusterAdminAccepted";
 constexpr std::string_view kDenied = "HubClusterAdminDenied";
 
 bool is_accepted(const Json& cluster) {
   const Json* condition = controller::find_condition(cluster, api::kConditionHubAccepted);
   return condition != nullptr && str(*condition, {"status"}) == "True" && str(*condition, {"reason"}) == kAccepted;
+}
+
+/// A cluster has nothing before these: the ClusterDefaulter adds them, and its write leads here again.
+bool has_cleanup_finalizers(const Json& cluster) {
+  return has_finalizer(cluster, kResourceCleanupFinalizer) && has_finalizer(cluster, kApiCleanupFinalizer);
 }
 
 }  // namespace
@@ -53,9 +60,7 @@ Result<Outcome> AcceptanceController::reconcile(const std::string& key, std::sto
   switch (decide_acceptance(cluster)) {
     case Acceptance::kNothing: return Outcome{};
     case Acceptance::kAccept:
-      if (is_accepted(*cluster) && grants_->complete(*cluster)) return Outcome{};
-      // The ClusterDefaulter adds this one to a new cluster at the same moment; its write comes here again.
-      if (!has_finalizer(*cluster, kResourceCleanupFinalizer)) return Outcome{};
+      if (!has_cleanup_finalizers(*cluster) || (is_accepted(*cluster) && grants_->complete(*cluster))) return Outcome{};
       break;
     case Acceptance::kForget:
       if (!grants_->any(key)) return Outcome{};
@@ -66,7 +71,9 @@ Result<Outcome> AcceptanceController::reconcile(const std::string& key, std::sto
   FLEETADM_TRY(cluster, client.find(api::managed_clusters(), {}, key));
   switch (decide_acceptance(cluster)) {
     case Acceptance::kNothing: return Outcome{};
-    case Acceptance::kAccept: return accept(client, *cluster, stop);
+    case Acceptance::kAccept:
+      if (!has_cleanup_finalizers(*cluster)) return Outcome{};
+      return accept(client, *cluster, stop);
     case Acceptance::kDeny: return deny(client, *cluster, stop);
     case Acceptance::kRelease:
     case Acceptance::kForget: return withdraw(client, key, cluster, stop);
@@ -99,13 +106,12 @@ Result<Outcome> AcceptanceController::accept(const kube::Client& client, const J
       return Outcome{kLookForUse};
     }
   }
-  const Result<Json> granted = grants_->give(client, cluster, stop);
-  if (!granted) {
+  if (const Status granted = grants_->give(client, cluster, stop); !granted) {
     if (!is_transient(granted.error())) FLEETADM_CHECK(report(client, cluster, "False", "Error", granted.error().message));
     return tl::unexpected(granted.error());
   }
-  FLEETADM_CHECK(report(client, *granted, "True", kAccepted, "Accepted by hub cluster admin"));
-  FLEETADM_CHECK(grants_->keep_figures(client, *granted));
+  FLEETADM_CHECK(report(client, cluster, "True", kAccepted, "Accepted by hub cluster admin"));
+  FLEETADM_CHECK(grants_->keep_figures(client, cluster));
   return Outcome{};
 }
 
@@ -145,25 +151,55 @@ Status AcceptanceController::report(const kube::Client& client, const Json& clus
   return {};
 }
 
-Result<Outcome> SharedRolesController::reconcile(const std::string&, std::stop_token stop) {
+std::vector<std::string> ClusterRolesController::gone() const {
+  std::vector<std::string> names;
+  for (const auto& role : cluster_roles_->list()) {
+    const std::string cluster(cluster_of_role(role->key()));
+    if (cluster.empty() || clusters_->get(cluster) != nullptr) continue;
+    if (label_of(role->decode(), api::kClusterNameLabel) == cluster) names.push_back(cluster);
+  }
+  return names;
+}
+
+Result<Outcome> ClusterRolesController::reconcile(const std::string&, std::stop_token stop) {
   const kube::Client client = tools_.client.with_stop(stop);
   const bool needed = !clusters_->list().empty();
-  if (needed) {
-    for (const Json& role : shared_roles()) {
-      FLEETADM_CHECK(tools_.ensure(client, res::cluster_roles(), role, cluster_roles_->get(name_of(role))));
-    }
-    return Outcome{};
-  }
   bool any = false;
-  for (const Json& role : shared_roles()) any = any || cluster_roles_->get(name_of(role)) != nullptr;
-  if (!any) return Outcome{};
-  // An empty cache is not yet an empty server.
-  FLEETADM_TRY(const auto clusters, list_metadata(client, api::managed_clusters(), {}, 1));
-  if (!clusters || !clusters->empty()) return Outcome{};
   for (const Json& role : shared_roles()) {
-    FLEETADM_CHECK(remove_labelled(client, res::cluster_roles(), {}, name_of(role), ""));
+    const auto cached = cluster_roles_->get(name_of(role));
+    any = any || cached != nullptr;
+    if (needed) FLEETADM_CHECK(tools_.ensure(client, res::cluster_roles(), role, cached));
   }
+  std::vector<std::string> of_gone = gone();
+  if (of_gone.empty() && (needed || !any)) return Outcome{};
+  FLEETADM_CHECK(remove(client, std::move(of_gone), !needed));
   return Outcome{};
+}
+
+Status ClusterRolesController::remove(const kube::Client& client, std::vector<std::string> gone, bool all) const {
+  // An empty cache is not yet an empty server.
+  if (all) {
+    FLEETADM_TRY(const auto clusters, list_metadata(client, api::managed_clusters(), {}, 1));
+    if (!clusters) return {};
+    all = clusters->empty();
+  }
+  std::set<std::string> roles;
+  if (all) {
+    for (const Json& role : shared_roles()) roles.insert(name_of(role));
+    for (const std::string& cluster : gone) roles.insert(cluster_role_name(cluster));
+    return remove_selected(client, res::cluster_roles(), {}, std::string(api::kClusterNameLabel), roles);
+  }
+  if (gone.size() > kMostAtOnce) gone.resize(kMostAtOnce);  // their removal leads here again
+  std::vector<std::string> values;
+  for (std::string& cluster : gone) {
+    FLEETADM_TRY(const auto live, client.find(api::managed_clusters(), {}, cluster));
+    if (live) continue;
+    roles.insert(cluster_role_name(cluster));
+    values.push_back(std::move(cluster));
+  }
+  if (values.empty()) return {};
+  return remove_selected(client, res::cluster_roles(), {},
+                         std::string(api::kClusterNameLabel) + " in (" + joined(values, ",") + ")", roles);
 }
 
 }  // namespace fleetadm::registration::hub

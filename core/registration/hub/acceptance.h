@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/controller/controller.h"
 #include "core/registration/hub/grants.h"
@@ -48,14 +49,20 @@ class AcceptanceController {
   std::shared_ptr<const Grants> grants_;
 };
 
-/// Keeps the two ClusterRoles that all clusters share, while there is a cluster.
-class SharedRolesController {
+/// Keeps the two ClusterRoles that all clusters share, while there is a cluster, and removes those of clusters that are gone:
+/// many in one request.
+class ClusterRolesController {
  public:
-  SharedRolesController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<kube::Informer> cluster_roles)
+  ClusterRolesController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<kube::Informer> cluster_roles)
       : tools_(std::move(tools)), clusters_(std::move(clusters)), cluster_roles_(std::move(cluster_roles)) {}
   Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);
 
  private:
+  /// Names of clusters that have a ClusterRole, and no ManagedCluster in the cache.
+  std::vector<std::string> gone() const;
+  /// `all`: with the shared ones, unless the server has a cluster.
+  Status remove(const kube::Client& client, std::vector<std::string> gone, bool all) const;
+
   Tools tools_;
   std::shared_ptr<kube::Informer> clusters_;
   std::shared_ptr<kube::Informer> cluster_roles_;

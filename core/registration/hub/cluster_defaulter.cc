@@ -60,10 +60,11 @@ bool apply_cluster_defaults(Json& cluster, Instant now) {
   if (is_deleting(cluster)) return false;
   bool changed = sync_taints(cluster, now);
   changed |= default_cluster_set(cluster);
-  if (!has_finalizer(cluster, kResourceCleanupFinalizer)) {
+  for (const std::string_view finalizer : {kResourceCleanupFinalizer, kApiCleanupFinalizer}) {
+    if (has_finalizer(cluster, finalizer)) continue;
     Json& finalizers = at_or_make(cluster, {"metadata", "finalizers"});
     if (!finalizers.is_array()) finalizers = Json::array();
-    finalizers.push_back(std::string(kResourceCleanupFinalizer));
+    finalizers.push_back(std::string(finalizer));
     changed = true;
   }
   return changed;

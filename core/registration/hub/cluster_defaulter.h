@@ -1,5 +1,5 @@
 // What upstream's mutating webhook and taint controller fill in on a ManagedCluster: the default set's label, timeAdded of
-// taints, the taints that follow availability, the clean-up finalizer (docs/reference/registration.md).
+// taints, the taints that follow availability, the clean-up finalizers (docs/reference/registration.md).
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ inline constexpr std::string_view kUnavailableTaint = "cluster.open-cluster-mana
 bool sync_taints(Json& cluster, Instant now);
 /// An absent or empty set label becomes "default".
 bool default_cluster_set(Json& cluster);
-/// All of the above and the finalizer; nothing on a cluster that is being deleted.
+/// All of the above and the finalizers that keep the cluster until nothing is left of it on the hub; nothing on a cluster that is
+/// being deleted.
 bool apply_cluster_defaults(Json& cluster, Instant now);
 
 class ClusterDefaulter {

@@ -5,7 +5,6 @@
 #include "core/controller/controller.h"
 #include "core/registration/hub/cleanup.h"
 #include "core/registration/hub/rbac.h"
-#include "kubeclient/rest/modify.h"
 
 namespace fleetadm::registration::hub {
 namespace {
@@ -22,9 +21,7 @@ std::string Grants::refusal(const std::string& name) const { return reserved_nam
 
 bool Grants::complete(const Json& cluster) const {
   const std::string name = name_of(cluster);
-  if (!has_finalizer(cluster, kApiCleanupFinalizer) ||
-      !settled(tools_.labelled(cluster_namespace(name)), caches_.namespaces->get(name)))
-    return false;
+  if (!settled(tools_.labelled(cluster_namespace(name)), caches_.namespaces->get(name))) return false;
   // Nothing on a push member speaks to the hub: no identity of such a name gets any rights.
   if (api::is_push_member(cluster)) return true;
   return settled(tools_.labelled(cluster_role(name, true)), caches_.cluster_roles->get(cluster_role_name(name))) &&
@@ -43,30 +40,17 @@ bool Grants::figures_complete(const Json& cluster) const {
 }
 
 bool Grants::any(const std::string& name) const {
-  return caches_.cluster_roles->get(cluster_role_name(name)) || caches_.cluster_role_bindings->get(cluster_role_name(name)) ||
+  return caches_.cluster_role_bindings->get(cluster_role_name(name)) ||
          caches_.role_bindings->get(kube::object_key(name, registration_binding_name(name))) ||
          caches_.role_bindings->get(kube::object_key(name, work_binding_name(name))) ||
          caches_.role_bindings->get(kube::object_key(name, figures_binding_name(name)));
 }
 
-Result<Json> Grants::give(const kube::Client& client, Json cluster, const std::stop_token& stop) const {
+Status Grants::give(const kube::Client& client, const Json& cluster, const std::stop_token& stop) const {
   const std::string name = name_of(cluster);
   const auto ns_cached = caches_.namespaces->get(name);
   FLEETADM_CHECK(tools_.ensure(client, res::namespaces(), cluster_namespace(name), ns_cached));
-  // The finalizer is there before the first grant: a cluster without it has none.
-  if (!has_finalizer(cluster, kApiCleanupFinalizer)) {
-    const auto add_finalizer = [&](Json& object) -> Status {
-      if (uid_of(object) != uid_of(cluster) || is_deleting(object))
-        return fail(Category::kConflict, "the cluster has changed meanwhile");
-      Json& finalizers = at_or_make(object, {"metadata", "finalizers"});
-      if (!finalizers.is_array()) finalizers = Json::array();
-      if (!has_finalizer(object, kApiCleanupFinalizer)) finalizers.push_back(std::string(kApiCleanupFinalizer));
-      return {};
-    };
-    FLEETADM_TRY(Json stored, kube::modify_known(client, api::managed_clusters(), cluster, add_finalizer));
-    cluster = std::move(stored);
-  }
-  if (api::is_push_member(cluster)) return cluster;
+  if (api::is_push_member(cluster)) return {};
   FLEETADM_CHECK(
       tools_.ensure(client, res::cluster_roles(), cluster_role(name, true), caches_.cluster_roles->get(cluster_role_name(name))));
   FLEETADM_CHECK(tools_.ensure(client, res::cluster_role_bindings(), cluster_role_binding(name),
@@ -74,8 +58,7 @@ Result<Json> Grants::give(const kube::Client& client, Json cluster, const std::s
   for (const Json& binding : {registration_binding(name), work_binding(name)}) {
     FLEETADM_CHECK(tools_.ensure(client, res::role_bindings(), binding, caches_.role_bindings->get(kube::object_key(binding))));
   }
-  FLEETADM_CHECK(drivers_.grant(cluster, stop));
-  return cluster;
+  return drivers_.grant(cluster, stop);
 }
 
 Status Grants::keep_figures(const kube::Client& client, const Json& cluster) const {
@@ -87,10 +70,9 @@ Status Grants::keep_figures(const kube::Client& client, const Json& cluster) con
 }
 
 Status Grants::remove_bindings(const kube::Client& client, const std::string& name) const {
-  for (const std::string& binding : {registration_binding_name(name), work_binding_name(name), figures_binding_name(name)}) {
-    FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, binding, name));
-  }
-  return {};
+  const std::string without_addons = std::string(api::kClusterNameLabel) + "=" + name + ",!" + std::string(api::kAddonNameLabel);
+  return remove_selected(client, res::role_bindings(), name, without_addons,
+                         {registration_binding_name(name), work_binding_name(name), figures_binding_name(name)});
 }
 
 Result<bool> Grants::restrict(const kube::Client& client, const Json& cluster, const std::stop_token& stop) const {
@@ -112,7 +94,6 @@ Result<bool> Grants::restrict(const kube::Client& client, const Json& cluster, c
 Result<std::optional<Duration>> Grants::take_back(const kube::Client& client, const std::string& name,
                                                   const std::optional<Json>& cluster, const std::stop_token& stop) const {
   if (!refusal(name).empty()) return std::optional<Duration>{};
-  FLEETADM_CHECK(remove_labelled(client, res::cluster_roles(), {}, cluster_role_name(name), name));
   FLEETADM_CHECK(remove_labelled(client, res::cluster_role_bindings(), {}, cluster_role_name(name), name));
   FLEETADM_CHECK(remove_bindings(client, name));
   // The agent removes the finalizers of its works through the work binding: it stays until the last one is gone.

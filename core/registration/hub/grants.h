@@ -31,18 +31,17 @@ class Grants {
   std::string refusal(const std::string& name) const;
   /// True where the caches have all that an accepted cluster is given.
   bool complete(const Json& cluster) const;
-  /// True where the caches have anything that a cluster of this name was given.
+  /// True where the caches have anything that a cluster of this name was given, but for its ClusterRole.
   bool any(const std::string& name) const;
 
-  /// Answers the cluster as it was stored.
-  Result<Json> give(const kube::Client& client, Json cluster, const std::stop_token& stop) const;
+  Status give(const kube::Client& client, const Json& cluster, const std::stop_token& stop) const;
   /// The right to tell what the cluster serves, of an agent that tells figures.
   Status keep_figures(const kube::Client& client, const Json& cluster) const;
   /// Leaves a cluster that is denied the right to read its ManagedCluster. False while the works that it takes back need the
   /// work binding.
   Result<bool> restrict(const kube::Client& client, const Json& cluster, const std::stop_token& stop) const;
-  /// Takes all back. nullopt: nothing is left; otherwise when to look again for works. `cluster` is nullopt where the
-  /// ManagedCluster is gone.
+  /// Takes all back but the ClusterRole, which nothing binds any more (ClusterRolesController). nullopt: nothing is left;
+  /// otherwise when to look again for works. `cluster` is nullopt where the ManagedCluster is gone.
   Result<std::optional<Duration>> take_back(const kube::Client& client, const std::string& name,
                                             const std::optional<Json>& cluster, const std::stop_token& stop) const;
 

@@ -34,14 +34,6 @@ Json with_wanted(const Json& existing, const Json& wanted) {
   return out;
 }
 
-Status delete_exactly(const kube::Client& client, const kube::Resource& resource, const Json& object) {
-  kube::DeleteOptions options;
-  options.uid = uid_of(object);
-  const auto gone = client.remove(resource, namespace_of(object), name_of(object), options);
-  if (gone || gone.error().category == Category::kNotFound) return {};
-  return tl::unexpected(gone.error());
-}
-
 /// Makes way for an object of the same name: deletes this one and lets go of our finalizer.
 Status clear(const kube::Client& client, const kube::Resource& resource, const Json& existing) {
   if (!is_deleting(existing)) FLEETADM_CHECK(delete_exactly(client, resource, existing));
@@ -137,11 +129,36 @@ Status Tools::ensure(const kube::Client& hub, const kube::Resource& resource, co
   return {};
 }
 
+Status delete_exactly(const kube::Client& client, const kube::Resource& resource, const Json& object) {
+  kube::DeleteOptions options;
+  options.uid = uid_of(object);
+  const auto gone = client.remove(resource, namespace_of(object), name_of(object), options);
+  if (gone || gone.error().category == Category::kNotFound) return {};
+  return tl::unexpected(gone.error());
+}
+
 Status remove_labelled(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
                        std::string_view cluster) {
   FLEETADM_TRY(const auto existing, client.find(resource, ns, name));
   if (!existing || is_deleting(*existing) || label_of(*existing, api::kClusterNameLabel) != cluster) return {};
   return delete_exactly(client, resource, *existing);
+}
+
+Status remove_selected(const kube::Client& client, const kube::Resource& resource, std::string_view ns,
+                       const std::string& label_selector, const std::set<std::string>& names) {
+  kube::ListOptions which;
+  which.label_selector = label_selector;
+  FLEETADM_TRY(const Json selected, client.list(resource, ns, which));
+  std::vector<Json> staying;
+  bool others = false;
+  for (const Json& object : list_at(selected, {"items"})) {
+    const bool ours = names.contains(name_of(object));
+    others = others || !ours;
+    if (ours && !is_deleting(object)) staying.push_back(object);
+  }
+  if (staying.size() > 1 && !others) return client.remove_collection(resource, ns, which).map([](const Json&) {});
+  for (const Json& object : staying) FLEETADM_CHECK(delete_exactly(client, resource, object));
+  return {};
 }
 
 Status drop_finalizers(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,9 +56,17 @@ bool covers(const Json& existing, const Json& wanted);
 /// Whether Tools::ensure() of an object with these labels would do nothing with this cache entry.
 bool settled(const Json& wanted, const kube::CachedPtr& cached);
 
+/// Deletes an object, with its UID as precondition. One that is gone is success.
+Status delete_exactly(const kube::Client& client, const kube::Resource& resource, const Json& object);
+
 /// Deletes an object that carries the cluster's label, with its UID as precondition. Absent, foreign or already going: nothing.
 Status remove_labelled(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
                        std::string_view cluster);
+
+/// Deletes those of these objects that the selector selects and that are not going already: in one request where it selects
+/// nothing else.
+Status remove_selected(const kube::Client& client, const kube::Resource& resource, std::string_view ns,
+                       const std::string& label_selector, const std::set<std::string>& names);
 
 /// Drops finalizers, in one write, with UID and resourceVersion as preconditions. `uid` not empty: only of this very object. An
 /// object that is gone is success.

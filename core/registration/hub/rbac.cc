@@ -45,6 +45,9 @@ Json binding(std::string name, std::string_view cluster, std::string_view role) 
 }  // namespace
 
 std::string cluster_role_name(std::string_view cluster) { return std::string(kRolePrefix) + std::string(cluster); }
+std::string_view cluster_of_role(std::string_view role) {
+  return role.starts_with(kRolePrefix) ? role.substr(kRolePrefix.size()) : std::string_view();
+}
 std::string registration_binding_name(std::string_view cluster) { return cluster_role_name(cluster) + ":registration"; }
 std::string work_binding_name(std::string_view cluster) { return cluster_role_name(cluster) + ":work"; }
 std::string figures_binding_name(std::string_view cluster) { return cluster_role_name(cluster) + ":figures"; }

@@ -23,6 +23,8 @@ inline constexpr std::string_view kSharedWorkRole = "open-cluster-management:man
 inline constexpr std::string_view kFiguresRole = "open-cluster-management:fleetadm-cluster-figures";
 
 std::string cluster_role_name(std::string_view cluster);  // also of the ClusterRoleBinding
+/// The cluster of such a name; empty where it is none.
+std::string_view cluster_of_role(std::string_view role);
 std::string registration_binding_name(std::string_view cluster);
 std::string work_binding_name(std::string_view cluster);
 std::string figures_binding_name(std::string_view cluster);

@@ -99,17 +99,20 @@ class Wiring {
       Manager::enqueue_on(*owned, queue, cluster_of_label);
     }
 
-    const std::string only = "shared";
-    const auto shared = manager_.add(named("shared-roles"),
-                                     reconciler(std::make_shared<SharedRolesController>(tools_, clusters_, cluster_roles_)));
-    clusters_->on_event([shared, only](kube::EventType, const kube::CachedPtr& before, const kube::CachedPtr& after) {
-      if (came_or_went(before, after)) shared->add(only);
+    const std::string only = "all";
+    const auto roles = manager_.add(named("cluster-roles"),
+                                    reconciler(std::make_shared<ClusterRolesController>(tools_, clusters_, cluster_roles_)));
+    clusters_->on_event([roles, only](kube::EventType, const kube::CachedPtr& before, const kube::CachedPtr& after) {
+      if (came_or_went(before, after)) roles->add(only);
     });
-    Manager::enqueue_on(*cluster_roles_, shared, [only](const kube::CachedObject& role) -> std::vector<std::string> {
-      if (label_of(role.decode(), api::kClusterNameLabel).empty()) return {only};
+    const std::weak_ptr<kube::Informer> all = clusters_;
+    Manager::enqueue_on(*cluster_roles_, roles, [only, all](const kube::CachedObject& role) -> std::vector<std::string> {
+      const std::string cluster = label_of(role.decode(), api::kClusterNameLabel);
+      const auto clusters = all.lock();
+      if (cluster.empty() || (clusters && clusters->get(cluster) == nullptr)) return {only};
       return {};
     });
-    shared->add(only);
+    roles->add(only);
   }
 
   void cluster_defaulter() const {

@@ -50,7 +50,6 @@ Json new_push_cluster(const PushChecked& checked, const PushWish& wish, Instant 
                {"metadata", {{"name", wish.cluster}}}};
   set_cluster(checked, wish, cluster);
   registration::hub::apply_cluster_defaults(cluster, now);
-  cluster["metadata"]["finalizers"].push_back(std::string(registration::hub::kApiCleanupFinalizer));
   return cluster;
 }
 

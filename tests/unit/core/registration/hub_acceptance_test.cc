@@ -203,6 +203,68 @@ TEST_F(AcceptanceTest, DeletionRemovesWorksThenRbacThenTheCluster) {
   EXPECT_TRUE(api->all(res::cluster_roles()).empty()) << "the shared roles go with the last cluster";
 }
 
+TEST_F(AcceptanceTest, BindingsGoInOneRequestUnlessSomebodyElsesWouldGoToo) {
+  Json others = figures_binding("c1");
+  others["metadata"]["name"] = "somebody-elses";
+  for (const bool alone : {true, false}) {
+    put_cluster("c1", true);
+    HubLife hub(api, clock);
+    ASSERT_TRUE(hub.settle());
+    Json of_addon = others;
+    of_addon["metadata"]["name"] = "of-an-addon";
+    of_addon["metadata"]["labels"]["open-cluster-management.io/addon-name"] = "a1";
+    api->put(res::role_bindings(), of_addon);
+    if (!alone) api->put(res::role_bindings(), others);
+    api->forget_calls();
+    accept("c1", false);
+    ASSERT_TRUE(hub.settle());
+    EXPECT_EQ(api->count("deletecollection"), alone ? 1 : 0);
+    EXPECT_EQ(api->count("delete"), alone ? 0 : 2);
+    EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":registration"));
+    EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":work"));
+    EXPECT_TRUE(exists(res::role_bindings(), "c1", "of-an-addon"));
+    EXPECT_EQ(exists(res::role_bindings(), "c1", "somebody-elses"), !alone);
+  }
+}
+
+TEST_F(AcceptanceTest, RolesOfClustersThatAreGoneGoInOneRequest) {
+  for (const char* name : {"c1", "c2", "c3"}) put_cluster(name, true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  for (const char* name : {"c1", "c2"}) api->erase(api::managed_clusters(), {}, name);
+  put_cluster("c4", true);
+  hub.refresh();
+  api->erase(api::managed_clusters(), {}, "c3");
+  put_cluster("c1", true);  // neither is in the cache yet
+  api->forget_calls();
+  ASSERT_TRUE(hub.roles->reconcile("all", {}));
+  EXPECT_TRUE(exists(res::cluster_roles(), {}, kRole)) << "it came back";
+  EXPECT_FALSE(exists(res::cluster_roles(), {}, "open-cluster-management:managedcluster:c2"));
+  EXPECT_TRUE(exists(res::cluster_roles(), {}, "open-cluster-management:managedcluster:c3"));
+  api->erase(api::managed_clusters(), {}, "c1");
+  hub.refresh();
+  api->forget_calls();
+  ASSERT_TRUE(hub.roles->reconcile("all", {}));
+  EXPECT_EQ(api->count("deletecollection"), 1);
+  EXPECT_EQ(api->write_count(), 1);
+  EXPECT_FALSE(exists(res::cluster_roles(), {}, kRole));
+  EXPECT_FALSE(exists(res::cluster_roles(), {}, "open-cluster-management:managedcluster:c3"));
+  EXPECT_TRUE(exists(res::cluster_roles(), {}, std::string(kSharedWorkRole)));
+}
+
+TEST_F(AcceptanceTest, AClusterHasItsFinalizersBeforeAnythingElse) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  hub.refresh();
+  ASSERT_TRUE(hub.acceptance->reconcile("c1", {}));
+  EXPECT_EQ(api->write_count(), 0);
+  api->forget_calls();
+  ASSERT_TRUE(hub.cluster_defaulter->reconcile("c1", {}));
+  EXPECT_EQ(api->write_count(), 1) << "with all other defaults";
+  EXPECT_TRUE(has_finalizer(cluster("c1"), kApiCleanupFinalizer));
+  EXPECT_TRUE(has_finalizer(cluster("c1"), kResourceCleanupFinalizer));
+}
+
 TEST_F(AcceptanceTest, RbacOfAClusterThatVanishedIsRemoved) {
   put_cluster("c1", true);
   {

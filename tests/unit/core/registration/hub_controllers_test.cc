@@ -366,10 +366,14 @@ TEST_F(HubControllersTest, AClusterThatLeavesNothingGoesWithOneWriteToItself) {
   const int before = api->write_count();
   ASSERT_TRUE(hub.cleanup->reconcile("c1", {}));
   EXPECT_FALSE(exists(api::managed_clusters(), {}, "c1"));
-  EXPECT_FALSE(exists(res::cluster_roles(), {}, cluster_role_name("c1")));
+  EXPECT_FALSE(exists(res::cluster_role_bindings(), {}, cluster_role_name("c1")));
   EXPECT_FALSE(exists(res::role_bindings(), "c1", work_binding_name("c1")));
-  // Its role, the role's binding, the two bindings in its namespace, the finalizer of one of them, and its own finalizers.
-  EXPECT_EQ(api->write_count() - before, 6);
+  // The binding of its role, the two bindings in its namespace together, the finalizer of one of them, and its own finalizers.
+  EXPECT_EQ(api->write_count() - before, 4);
+  hub.refresh();
+  ASSERT_TRUE(hub.roles->reconcile("all", {}));
+  EXPECT_TRUE(api->all(res::cluster_roles()).empty());
+  EXPECT_EQ(api->write_count() - before, 5) << "its role goes with those that all clusters share";
 }
 
 TEST_F(HubControllersTest, AnAddonTypeThatIsNotServedIsNoObstacle) {

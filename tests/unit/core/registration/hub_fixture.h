@@ -127,7 +127,7 @@ class HubLife {
     drivers.add(std::make_shared<CsrDriver>(csrs, auto_approve));
     const auto grants = grants_of(drivers);
     acceptance = std::make_unique<AcceptanceController>(tools, clusters, grants);
-    shared = std::make_unique<SharedRolesController>(tools, clusters, cluster_roles);
+    roles = std::make_unique<ClusterRolesController>(tools, clusters, cluster_roles);
     cluster_defaulter = std::make_unique<ClusterDefaulter>(tools, clusters);
     cleanup = std::make_unique<CleanupController>(tools, clusters, grants);
     lease = std::make_unique<LeaseController>(tools, clusters, leases, sightings, nullptr);
@@ -161,7 +161,7 @@ class HubLife {
       (void)lease->reconcile(name, {});
       (void)cleanup->reconcile(name, {});
     }
-    (void)shared->reconcile("shared", {});
+    (void)roles->reconcile("all", {});
     for (const char* set : {"default", "global"}) (void)standard->reconcile(set, {});
     for (const auto& set : sets->list()) (void)set_status->reconcile(set->key(), {});
     for (const auto& binding : bindings->list()) (void)binding_status->reconcile(binding->key(), {});
@@ -192,7 +192,7 @@ class HubLife {
   std::shared_ptr<ClusterLabels> labels = std::make_shared<ClusterLabels>();
   RegistrationDrivers drivers;
   std::unique_ptr<AcceptanceController> acceptance;
-  std::unique_ptr<SharedRolesController> shared;
+  std::unique_ptr<ClusterRolesController> roles;
   std::unique_ptr<ClusterDefaulter> cluster_defaulter;
   std::unique_ptr<CleanupController> cleanup;
   std::unique_ptr<LeaseController> lease;
