@@ -37,6 +37,7 @@ std::map<std::string, Json> installed(const KubeServer& server, const std::strin
       if (metadata.contains("annotations")) {
         metadata["annotations"].erase("meta.helm.sh/release-name");
         metadata["annotations"].erase("meta.helm.sh/release-namespace");
+        metadata["annotations"].erase("deployment.kubernetes.io/revision");  // by the controller of Deployments, some time later
         if (metadata["annotations"].empty()) metadata.erase("annotations");
       }
       object["metadata"] = metadata;
