@@ -34,6 +34,14 @@ Json with_wanted(const Json& existing, const Json& wanted) {
   return out;
 }
 
+Status delete_exactly(const kube::Client& client, const kube::Resource& resource, const Json& object) {
+  kube::DeleteOptions options;
+  options.uid = uid_of(object);
+  const auto gone = client.remove(resource, namespace_of(object), name_of(object), options);
+  if (gone || gone.error().category == Category::kNotFound) return {};
+  return tl::unexpected(gone.error());
+}
+
 /// Makes way for an object of the same name: deletes this one and lets go of our finalizer.
 Status clear(const kube::Client& client, const kube::Resource& resource, const Json& existing) {
   if (!is_deleting(existing)) FLEETADM_CHECK(delete_exactly(client, resource, existing));
@@ -127,14 +135,6 @@ Status Tools::ensure(const kube::Client& hub, const kube::Resource& resource, co
   if (covers(*existing, wanted)) return {};
   FLEETADM_TRY([[maybe_unused]] const Json stored, hub.update(resource, with_wanted(*existing, wanted)));
   return {};
-}
-
-Status delete_exactly(const kube::Client& client, const kube::Resource& resource, const Json& object) {
-  kube::DeleteOptions options;
-  options.uid = uid_of(object);
-  const auto gone = client.remove(resource, namespace_of(object), name_of(object), options);
-  if (gone || gone.error().category == Category::kNotFound) return {};
-  return tl::unexpected(gone.error());
 }
 
 Status remove_labelled(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,

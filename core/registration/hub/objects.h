@@ -56,9 +56,6 @@ bool covers(const Json& existing, const Json& wanted);
 /// Whether Tools::ensure() of an object with these labels would do nothing with this cache entry.
 bool settled(const Json& wanted, const kube::CachedPtr& cached);
 
-/// Deletes an object, with its UID as precondition. One that is gone is success.
-Status delete_exactly(const kube::Client& client, const kube::Resource& resource, const Json& object);
-
 /// Deletes an object that carries the cluster's label, with its UID as precondition. Absent, foreign or already going: nothing.
 Status remove_labelled(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
                        std::string_view cluster);
