@@ -61,7 +61,8 @@ Status remove_labelled(const kube::Client& client, const kube::Resource& resourc
                        std::string_view cluster);
 
 /// Deletes those of these objects that the selector selects and that are not going already: in one request where it selects
-/// nothing else.
+/// nothing else. That request has no UID as precondition: what gets such a label between the list and it goes as well, so that
+/// only labels of the hub's own objects may be selected by, of which the hub makes again what is still wanted.
 Status remove_selected(const kube::Client& client, const kube::Resource& resource, std::string_view ns,
                        const std::string& label_selector, const std::set<std::string>& names);
 
