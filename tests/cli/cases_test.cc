@@ -16,7 +16,7 @@ namespace fleetadm::cli_cases {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int kSeconds = 60;  // generous: sanitizers and busy machines
+constexpr int kSeconds = 180;  // none comes near it alone: sanitizers, and machines that compile beside it
 
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -46,22 +46,23 @@ std::string work_user(const MemberAccount& account) {
 Result<std::optional<PushRoot>> find_push_root(const kube::Client& member, std::string_view hub_id, std::string_view cluster) {
   const std::string part = api::push_part_on_member(hub_id);
   FLEETADM_TRY(auto ns, find_ours(member, r::namespaces(), api::push_namespace_on_member(hub_id), part));
-  if (ns) return PushRoot{api::MemberNames::kOwn, r::namespaces(), std::move(*ns)};
+  if (ns && !is_deleting(*ns)) return PushRoot{api::MemberNames::kOwn, r::namespaces(), std::move(*ns)};
   FLEETADM_TRY(auto binding, find_ours(member, r::cluster_role_bindings(), api::karmada_role(cluster), part));
   if (binding) return PushRoot{api::MemberNames::kKarmada, r::cluster_role_bindings(), std::move(*binding)};
+  if (ns) return PushRoot{api::MemberNames::kOwn, r::namespaces(), std::move(*ns)};
   return std::nullopt;
 }
 
 Result<std::string> pushed_as(const kube::Client& member, std::string_view hub_id) {
   const std::string part = api::push_part_on_member(hub_id);
   FLEETADM_TRY(const auto ns, find_ours(member, r::namespaces(), api::push_namespace_on_member(hub_id), part));
-  if (ns) return annotation_of(*ns, api::kPushedAsAnnotation);
+  if (ns && !is_deleting(*ns)) return annotation_of(*ns, api::kPushedAsAnnotation);
   FLEETADM_TRY(const Json bindings, list_parts(member, r::cluster_role_bindings(), part));
   for (const Json& binding : list_at(bindings, {"items"})) {
     const std::string cluster = annotation_of(binding, api::kPushedAsAnnotation);
     if (!cluster.empty() && name_of(binding) == api::karmada_role(cluster)) return cluster;
   }
-  return std::string();
+  return ns ? annotation_of(*ns, api::kPushedAsAnnotation) : std::string();
 }
 
 Result<std::set<std::string>> pushed_by(const kube::Client& member) {

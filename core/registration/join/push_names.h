@@ -26,7 +26,7 @@ struct PushRoot {
   kube::Resource type;
   Json object;
 };
-/// nullopt: the hub does not dial the member as `cluster`.
+/// nullopt: the hub does not dial the member as `cluster`. A namespace that is being deleted counts only where nothing else does.
 Result<std::optional<PushRoot>> find_push_root(const kube::Client& member, std::string_view hub_id, std::string_view cluster);
 /// The name under which the hub dials the member; empty: it does not.
 Result<std::string> pushed_as(const kube::Client& member, std::string_view hub_id);

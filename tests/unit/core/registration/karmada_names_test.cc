@@ -103,6 +103,28 @@ TEST_F(KarmadaNamesTest, TheHubIsFoundByTheBindingThatOwnsTheRest) {
   EXPECT_EQ(pushed_by(api_->client()).value(), std::set<std::string>{kHubId});
 }
 
+TEST_F(KarmadaNamesTest, ANamespaceThatIsBeingDeletedOwnsNothingNew) {
+  const std::string ns = api::push_namespace_on_member(kHubId);
+  put({{"apiVersion", "v1"},
+       {"kind", "Namespace"},
+       {"metadata",
+        {{"name", ns},
+         {"annotations", {{std::string(api::kPushedAsAnnotation), "former"}}},
+         {"finalizers", {"example.com/keeps-it"}}}}},
+      kPart);
+  ASSERT_TRUE(api_->client().remove(r::namespaces(), "", ns));
+  ASSERT_TRUE(is_deleting(*api_->get(r::namespaces(), "", ns)));
+  const auto alone = find_push_root(api_->client(), kHubId, "c1").value();
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->names, api::MemberNames::kOwn);
+  EXPECT_EQ(pushed_as(api_->client(), kHubId).value(), "former");
+  make_ours("c1");
+  const auto root = find_push_root(api_->client(), kHubId, "c1").value();
+  ASSERT_TRUE(root);
+  EXPECT_EQ(root->names, api::MemberNames::kKarmada) << "its uid would own what the binding is to own";
+  EXPECT_EQ(pushed_as(api_->client(), kHubId).value(), "c1");
+}
+
 TEST_F(KarmadaNamesTest, WhatOthersUseIsLeftToThem) {
   serve_discovery();
   make_ours("c1");
