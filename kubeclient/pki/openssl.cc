@@ -147,7 +147,7 @@ Result<KeyPtr> read_private_key(std::string_view pem) {
 }
 
 Result<CertPtr> read_certificate_der(std::string_view der) {
-  static Recent<std::shared_ptr<X509>, 64> recent;
+  static Recent<std::shared_ptr<X509>, 16> recent;
   if (const auto known = recent.find(der)) {
     X509_up_ref(known->get());
     return CertPtr(known->get());

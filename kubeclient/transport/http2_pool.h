@@ -2,7 +2,7 @@
 // as the server lets run at once. I/O thread only, but for construction and destruction.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,7 +67,7 @@ class Http2Pool final : public Http2Owner, public std::enable_shared_from_this<H
   const Target target_;
   std::vector<Line> lines_;
   std::vector<Dialing> dials_;
-  std::deque<Http2Stream*> waiting_;
+  std::list<Http2Stream*> waiting_;  // mostly none, which takes no memory
   bool usable_ = true;
 };
 

@@ -111,7 +111,7 @@ bool Reflector::wait_synced(Duration timeout, std::stop_token stop) const {
 
 std::optional<Error> Reflector::last_error() const {
   const std::scoped_lock lock(state_mutex_);
-  return last_error_;
+  return last_error_ ? std::optional(*last_error_) : std::nullopt;
 }
 
 // ---- what to ask for ----
@@ -235,7 +235,7 @@ void Reflector::data(std::string_view chunk) {
              })) {
     read = fail(Category::kInvalid, "a watch event is too long");
   }
-  if (!read) stream_error_ = read.error();
+  if (!read) stream_error_ = std::make_unique<Error>(read.error());
   if (!stream_error_) return;
   // Nothing more of this stream is wanted; what it broke is repaired outside of its own call.
   loop_->post([weak = weak_from_this(), generation = generation_] {
@@ -247,7 +247,7 @@ void Reflector::data(std::string_view chunk) {
 
 void Reflector::end(std::optional<Error> error) {
   if (stream_error_) {
-    error = std::move(stream_error_);
+    error = std::move(*stream_error_);
   } else if (!error && (status_ < 200 || status_ >= 300)) {
     Request request;
     request.path = resource_.path(options_.ns);
@@ -327,7 +327,7 @@ void Reflector::failed(Error error, bool list_again) {
   {
     const std::scoped_lock lock(state_mutex_);
     fresh = !last_error_ || last_error_->message != error.message;
-    last_error_ = error;
+    last_error_ = std::make_unique<Error>(error);
   }
   const std::string text = (list_again ? "list of " : "watch of ") + resource_.qualified() +
                            (error.cluster.empty() ? "" : " on " + error.cluster) + " failed: " + error.message + "; again in " +

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -80,7 +81,7 @@ class Reflector final : public Informer, public std::enable_shared_from_this<Ref
   mutable std::mutex state_mutex_;  // guards synced_, last_error_
   mutable std::condition_variable_any synced_changed_;
   bool synced_ = false;
-  std::optional<Error> last_error_;
+  std::unique_ptr<Error> last_error_;  // rare, and large
 
   // I/O thread only.
   Phase phase_ = Phase::kList;
@@ -94,7 +95,7 @@ class Reflector final : public Informer, public std::enable_shared_from_this<Ref
   std::string last_version_;
   int status_ = 0;
   std::string error_body_;
-  std::optional<Error> stream_error_;  // of an ERROR event or of unreadable data
+  std::unique_ptr<Error> stream_error_;  // of an ERROR event or of unreadable data
   JsonLines lines_;
   std::unique_ptr<ListScanner> scanner_;
   Store::Entries staged_;

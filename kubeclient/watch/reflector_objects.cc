@@ -21,7 +21,7 @@ void Reflector::tell(const Call& call) {
 void Reflector::watch_line(std::string_view line) {
   auto read = parse_json_shallow(line, kMaxObjectDepth + 1);
   if (!read) {
-    stream_error_ = read.error().wrap("a watch event cannot be read");
+    stream_error_ = std::make_unique<Error>(read.error().wrap("a watch event cannot be read"));
     return;
   }
   Json* const event = &read->value;
@@ -29,7 +29,7 @@ void Reflector::watch_line(std::string_view line) {
   const std::string type = str(*event, {"type"});
   const auto member = event->find("object");
   if (!event->is_object() || member == event->end() || !member->is_object()) {
-    stream_error_ = fail(Category::kInvalid, "a watch event has no object").value();
+    stream_error_ = std::make_unique<Error>(fail(Category::kInvalid, "a watch event has no object").value());
     return;
   }
   Json object = std::move(*member);
@@ -39,7 +39,7 @@ void Reflector::watch_line(std::string_view line) {
     Response response;
     response.status = static_cast<int>(num(object, {"code"}, 500));
     response.body = dump_json(object);
-    stream_error_ = error_of(response, request);
+    stream_error_ = std::make_unique<Error>(error_of(response, request));
     return;
   }
   // A client may ask for metadata alone; then objects come as PartialObjectMetadata.
@@ -61,7 +61,7 @@ void Reflector::watch_line(std::string_view line) {
     } else if (read->cut) {
       leave_out(object, &staged_);
     } else if (auto taken = take_object(std::move(object), staged_); !taken) {
-      stream_error_ = taken.error();
+      stream_error_ = std::make_unique<Error>(taken.error());
     }
     return;
   } else if (read->cut && type != "DELETED") {

@@ -1,5 +1,7 @@
 #include "core/registration/agent/lease.h"
 
+#include <utility>
+
 #include "core/api/cluster_lease.h"
 #include "core/api/kinds.h"
 
@@ -42,23 +44,26 @@ Result<controller::Outcome> LeaseRenewer::reconcile(std::optional<Duration> want
 }
 
 Result<bool> LeaseRenewer::is_fresh(Duration period) {
-  FLEETADM_TRY(lease_, hub_.get(kube::resources::leases(), cluster_, api::kClusterLease));
-  const auto renewed = parse_time(str(*lease_, {"spec", "renewTime"}));
+  FLEETADM_TRY(Json lease, hub_.get(kube::resources::leases(), cluster_, api::kClusterLease));
+  const auto renewed = parse_time(str(lease, {"spec", "renewTime"}));
+  lease_.emplace(kube::object_key(lease), std::move(lease));
   const Instant now = clock_->now();
   return renewed && *renewed <= now && now - *renewed < period / kFreshShare;
 }
 
 Status LeaseRenewer::renew() {
   const auto attempt = [this]() -> Status {
-    if (!lease_) {
-      FLEETADM_TRY(lease_, hub_.get(kube::resources::leases(), cluster_, api::kClusterLease));
+    Json lease;
+    if (lease_) {
+      lease = lease_->decode();
+    } else {
+      FLEETADM_TRY(lease, hub_.get(kube::resources::leases(), cluster_, api::kClusterLease));
     }
-    Json lease = *lease_;
     at_or_make(lease, {"spec"})["renewTime"] = format_micro_time(clock_->now());
     // Unknown until answered: a failed write leaves nothing behind that a later one would build on.
     lease_.reset();
-    FLEETADM_TRY(lease_, hub_.update(kube::resources::leases(), lease));
-    erase_at(*lease_, {"metadata", "managedFields"});  // most of it; the server keeps what an update does not name
+    FLEETADM_TRY(Json answer, hub_.update(kube::resources::leases(), lease));
+    lease_.emplace(kube::object_key(answer), std::move(answer));  // without managedFields: the server keeps what an update does not name
     return {};
   };
   const bool remembered = lease_.has_value();

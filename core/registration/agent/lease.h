@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/controller/controller.h"
+#include "kubeclient/base/cached_object.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/rest/client.h"
 
@@ -40,9 +41,9 @@ class LeaseRenewer {
   std::shared_ptr<Clock> clock_;
   std::function<double()> jitter_;
   bool of_hub_;
-  std::optional<Json> lease_;   // as last answered by the hub
-  Duration period_{};           // of the running interval
-  std::optional<Instant> due_;  // nullopt: at once
+  std::optional<kube::CachedObject> lease_;  // as last answered by the hub
+  Duration period_{};                        // of the running interval
+  std::optional<Instant> due_;               // nullopt: at once
   std::optional<Instant> renewed_;
 };
 

@@ -1,5 +1,6 @@
 #include "core/work/agent/work_source.h"
 
+#include <mutex>
 #include <utility>
 
 #include "core/api/kinds.h"
@@ -32,7 +33,7 @@ void drop_last_applied(Json& object) {
 class HubWorkSource final : public WorkSource {
  public:
   HubWorkSource(controller::Manager& manager, const kube::Client& hub, std::string cluster, std::shared_ptr<Clock> clock)
-      : hub_(hub), cluster_(std::move(cluster)), events_(hub, "work-agent", "work-agent-" + cluster_, std::move(clock)) {
+      : hub_(hub), cluster_(std::move(cluster)), clock_(std::move(clock)) {
     kube::InformerOptions options;
     options.ns = cluster_;
     options.project = drop_last_applied;
@@ -63,13 +64,16 @@ class HubWorkSource final : public WorkSource {
     Json regarding = work;  // as an item of a list it may lack its type
     regarding["apiVersion"] = kWorkApiVersion;
     regarding["kind"] = "ManifestWork";
-    events_.event(regarding, cluster_, "Warning", std::string(reason), std::string(action), note);
+    std::call_once(has_events_, [this] { events_.emplace(hub_, "work-agent", "work-agent-" + cluster_, clock_); });
+    events_->event(regarding, cluster_, "Warning", std::string(reason), std::string(action), note);
   }
 
  private:
   const kube::Client hub_;
   const std::string cluster_;
-  kube::Recorder events_;
+  const std::shared_ptr<Clock> clock_;
+  std::once_flag has_events_;
+  std::optional<kube::Recorder> events_;  // most clusters have nothing to warn of
   std::shared_ptr<kube::Informer> works_;
 };
 
