@@ -17,6 +17,7 @@
 #include "tests/bench/proxy_streams.h"
 #include "tests/bench/proxy_upstream.h"
 #include "tests/bench/report.h"
+#include "tests/bench/tls_relays.h"
 
 namespace {
 
@@ -42,6 +43,7 @@ constexpr bench::Row kProxyRows[] = {
     {"list8_through_mib_per_s", "list, 8 at a time, through", "MiB/s"},
     {"list8_percent", "of direct", "%", 0, 60},
     {"list_cpu_ms", "CPU of all proxies per MiB", "ms", 2.5},
+    {"relays_cpu_ms", "of two that do nothing but TLS", "ms"},
     {"exec_direct_p50_ms", "exec of true, direct, p50", "ms"},
     {"exec_added_p50_ms", "exec of true, added, p50", "ms", 2},
     {"exec_output_direct_mib_per_s", "exec output, direct", "MiB/s"},
@@ -203,6 +205,8 @@ Result<Figures> measure(bench::ProxyLab& lab, int requests) {
   Figures figures;
   const Course objects{lab.direct, lab.through, {parts.gateway.pid(), parts.agent.pid()}};
   FLEETADM_CHECK(requests_on(objects, "ours", requests, figures));
+  FLEETADM_TRY(const double relays, bench::cpu_of_tls_relays(1024));
+  figures.set("relays_cpu_ms", relays);
   FLEETADM_CHECK(commands({lab.direct, lab.through, {}}, std::max(requests / 20, 30), figures));
   // Of both, what stays: what only the load needed goes back to the system, in the programs every few minutes.
   FLEETADM_CHECK(parts.gateway.tell({{"do", "trim"}}));
