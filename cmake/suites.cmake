@@ -36,7 +36,7 @@ function(fleetadm_asan_suites)
   set_tests_properties(asan_build PROPERTIES LABELS asan FIXTURES_SETUP asan_tree TIMEOUT 5000 COST 3000)
   foreach(name IN LISTS ARGN)
     fleetadm_suite(asan_${name} COMMAND "${FLEETADM_ASAN_TREE}/tests/${name}" LABELS asan SECONDS 600 SHARE 3 NEEDS asan_tree)
-    # Noting where memory was allocated is a quarter of the time with 30 frames, and a tenth with 12: who looks for a fault that was
+    # Noting where memory was allocated is a quarter of the time with 30 frames, and a sixth with 12: who looks for a fault that was
     # found runs the program by itself, with the default.
     set_property(TEST asan_${name} APPEND PROPERTY ENVIRONMENT "ASAN_OPTIONS=malloc_context_size=4")
   endforeach()
