@@ -63,7 +63,8 @@ Status LeaseRenewer::renew() {
     // Unknown until answered: a failed write leaves nothing behind that a later one would build on.
     lease_.reset();
     FLEETADM_TRY(Json answer, hub_.update(kube::resources::leases(), lease));
-    lease_.emplace(kube::object_key(answer), std::move(answer));  // without managedFields: the server keeps what an update does not name
+    // It is kept without managedFields: the server keeps what an update does not name.
+    lease_.emplace(kube::object_key(answer), std::move(answer));
     return {};
   };
   const bool remembered = lease_.has_value();
