@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto kLongestStep = std::chrono::seconds(90);
 constexpr auto kPatience = std::chrono::seconds(60);
-constexpr auto kPause = std::chrono::milliseconds(200);
+constexpr auto kPause = std::chrono::milliseconds(400);  // a kubectl takes 80 ms of a processor
 
 // Besides those that the project's other suites need.
 constexpr const char* kControllers =
