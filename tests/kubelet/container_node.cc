@@ -154,7 +154,7 @@ std::string ContainerNode::path_variable() { return "PATH=" + runtime().value_or
 Result<std::string> ContainerNode::run(const std::vector<std::string>& words) const {
   const std::string log = "command-" + std::to_string(++commands_) + ".log";
   FLEETADM_TRY(auto child, start(words, log));
-  const auto ended = child.wait(std::chrono::minutes(2));
+  const auto ended = child.wait(std::chrono::minutes(6));  // beyond the limits of the commands themselves
   std::string said = read_file((folder() / log).string());
   if (ended && ended->code == 0) return said;
   std::string line;

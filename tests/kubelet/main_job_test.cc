@@ -339,10 +339,14 @@ TEST_F(RealNodes, Z_ChartsDoWhatInitAndJoinDo) {
   ASSERT_TRUE(made) << made.error().message;
   const auto run_helm = [&](int i, std::vector<std::string> words) {
     words.insert(words.begin(), *helm + "/helm");
-    words.insert(words.end(), {"--namespace", "kube-system", "--wait", "--timeout", "5m", "--kubeconfig",
+    words.insert(words.end(), {"--namespace", "kube-system", "--wait", "--timeout", "5m", "--debug", "--kubeconfig",
                                fleet()->server(i).kubeconfig_file()});
     const auto ran = fleet()->node(i).run(words);
-    ASSERT_TRUE(ran) << ran.error().message;
+    const auto there = [&](const char* kind) { return dump_json(fleet()->server(i).get(std::string("/api/v1/") + kind)); };
+    ASSERT_TRUE(ran) << ran.error().message << "\n"
+                     << there("namespaces") << "\n"
+                     << there("pods") << "\n"
+                     << fleet()->node(i).kubelet_log();
   };
   auto since = Steady::now();
   ASSERT_NO_FATAL_FAILURE(run_helm(kHub, {"install", "hub", charts + "/fleetadm-hub"}));
