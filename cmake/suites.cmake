@@ -12,8 +12,6 @@ function(fleetadm_suite name)
   math(EXPR limit "${suite_SECONDS} + 60") # tests/suite ends it before, in order
   set_tests_properties(${name} PROPERTIES LABELS "${suite_LABELS}" TIMEOUT ${limit} SKIP_RETURN_CODE 77
                                           ENVIRONMENT "FLEETADM_BINARY=$<TARGET_FILE:fleetadm>")
-  # Programs in Go, of servers above all: beside other suites more threads of one look for work rather than do it.
-  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "GOMAXPROCS=1")
   if(suite_COST)
     set_tests_properties(${name} PROPERTIES COST ${suite_COST})
   endif()

@@ -62,7 +62,7 @@ Result<std::string> find_programs() {
 // Of programs in Go: collecting garbage is a fifth of what a server takes to start, and most of them do not live long.
 std::vector<std::string> go_environment() {
   std::vector<std::string> result = {"GOGC=off", "GOMEMLIMIT=400MiB"};
-  for (const char* name : {"PATH", "HOME", "GOMAXPROCS"}) {
+  for (const char* name : {"PATH", "HOME"}) {
     if (const char* value = std::getenv(name)) result.push_back(std::string(name) + "=" + value);
   }
   return result;
