@@ -33,6 +33,19 @@ std::shared_ptr<FakeApi> FakeApi::make(std::shared_ptr<Clock> clock) {
   return std::make_shared<FakeApi>(Private{}, std::move(clock));
 }
 
+std::shared_ptr<FakeApi> FakeApi::copy() const {
+  auto other = make(clock_);
+  const std::lock_guard lock(mutex_);
+  other->objects_ = objects_;
+  other->revision_ = other->compacted_ = revision_;
+  other->next_uid_ = next_uid_;
+  other->next_suffix_ = next_suffix_;
+  other->routes_ = routes_;
+  other->review_ = review_;
+  other->streaming_lists_ = streaming_lists_;
+  return other;
+}
+
 kube::Client FakeApi::client(std::shared_ptr<kube::WriteGate> gate, std::string cluster_name) {
   return {shared_from_this(), std::move(gate), std::move(cluster_name)};
 }

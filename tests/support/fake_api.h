@@ -58,6 +58,9 @@ class FakeApi final : public kube::Transport, public std::enable_shared_from_thi
   FakeApi& operator=(const FakeApi&) = delete;
   static std::shared_ptr<FakeApi> make(std::shared_ptr<Clock> clock = Clock::system());
 
+  /// Another server with the objects of this one, of which nobody has asked anything yet.
+  std::shared_ptr<FakeApi> copy() const;
+
   /// A client whose transport this is.
   kube::Client client(std::shared_ptr<kube::WriteGate> gate = nullptr, std::string cluster_name = "fake");
 

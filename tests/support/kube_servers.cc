@@ -30,6 +30,16 @@ constexpr std::string_view kServiceIp = "10.0.0.1";
 constexpr auto kReadyTimeout = std::chrono::seconds(120);  // a loaded machine; 5 s is usual
 constexpr auto kStopGrace = std::chrono::seconds(5);
 
+// An API server at rest does for nobody here: figures of etcd's file, a lease of its own, and caches of types that no test
+// watches.
+constexpr std::array kAtRest = {
+    "--etcd-db-metric-poll-interval=0", "--feature-gates=APIServerIdentity=false",
+    "--watch-cache-sizes=csidrivers.storage.k8s.io#0,csinodes.storage.k8s.io#0,csistoragecapacities.storage.k8s.io#0,"
+    "volumeattachments.storage.k8s.io#0,volumeattributesclasses.storage.k8s.io#0,deviceclasses.resource.k8s.io#0,"
+    "resourceclaims.resource.k8s.io#0,resourceclaimtemplates.resource.k8s.io#0,resourceslices.resource.k8s.io#0,"
+    "ipaddresses.networking.k8s.io#0,servicecidrs.networking.k8s.io#0,podtemplates#0,replicationcontrollers#0,"
+    "flowschemas.flowcontrol.apiserver.k8s.io#0,prioritylevelconfigurations.flowcontrol.apiserver.k8s.io#0"};
+
 // Writes are recorded with their bodies, reads without; the servers' own components and this fixture not at all.
 constexpr std::string_view kAuditPolicy = R"(apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -259,6 +269,7 @@ ChildSpec KubeServer::apiserver_spec() const {
                  .folder = {},
                  .output_file = file("kube-apiserver.log"),
                  .mounts = {}};
+  spec.args.insert(spec.args.end(), kAtRest.begin(), kAtRest.end());
   spec.args.insert(spec.args.end(), options_.apiserver_flags.begin(), options_.apiserver_flags.end());
   return spec;
 }
