@@ -30,10 +30,9 @@ constexpr std::string_view kServiceIp = "10.0.0.1";
 constexpr auto kReadyTimeout = std::chrono::seconds(120);  // a loaded machine; 5 s is usual
 constexpr auto kStopGrace = std::chrono::seconds(5);
 
-// An API server at rest does for nobody here: figures of etcd's file, a lease of its own, and caches of types that no test
-// watches.
+// An API server at rest does for nobody here: figures of etcd's file, and caches of types that no test watches.
 constexpr std::array kAtRest = {
-    "--etcd-db-metric-poll-interval=0", "--feature-gates=APIServerIdentity=false",
+    "--etcd-db-metric-poll-interval=0",
     "--watch-cache-sizes=csidrivers.storage.k8s.io#0,csinodes.storage.k8s.io#0,csistoragecapacities.storage.k8s.io#0,"
     "volumeattachments.storage.k8s.io#0,volumeattributesclasses.storage.k8s.io#0,deviceclasses.resource.k8s.io#0,"
     "resourceclaims.resource.k8s.io#0,resourceclaimtemplates.resource.k8s.io#0,resourceslices.resource.k8s.io#0,"
