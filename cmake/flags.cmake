@@ -46,6 +46,11 @@ endif()
 if(FLEETADM_HARDEN AND FLEETADM_STATIC)
   target_compile_options(fleetadm_flags INTERFACE "SHELL:-include \"${PROJECT_SOURCE_DIR}/cmake/brief_assertions.h\"")
 endif()
+# The names of types, which are whole signatures for closures, are for dynamic_cast, of which there is none. Exceptions have theirs
+# all the same. (Tests derive from classes, and need the names of those.)
+if(FLEETADM_STATIC AND NOT FLEETADM_TESTS)
+  target_compile_options(fleetadm_flags INTERFACE -fno-rtti)
+endif()
 if(FLEETADM_STATIC)
   target_link_options(fleetadm_flags INTERFACE -static-pie)
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64) # a byte instead of 24 for most relocations; binutils 2.40 has it for x86 alone

@@ -59,9 +59,15 @@ class Counted {
   mutable std::atomic<std::uint32_t> references_{1};
 };
 
-/// Base of the values of abstract types. Derive, then `Value::opaque(std::make_unique<const Quantity>(…))`.
+/// Base of the values of abstract types. Derive Quantity from OpaqueOf<Quantity>, then
+/// `Value::opaque(std::make_unique<const Quantity>(…))`.
 class Opaque : public Counted {
  public:
+  /// This as T, or nullptr.
+  template <class T>
+  const T* as() const {
+    return tag() == T::tag_of_type() ? static_cast<const T*>(this) : nullptr;
+  }
   /// What type(x) yields; e.g. Type::opaque("kubernetes.Quantity").
   virtual Type type() const = 0;
   virtual bool equals(const Opaque& other) const = 0;
@@ -71,6 +77,23 @@ class Opaque : public Counted {
   virtual bool is_zero() const { return false; }
   /// For messages and for people.
   virtual std::string text() const { return type().name(); }
+
+ private:
+  /// An address that the class has for itself.
+  virtual const void* tag() const = 0;
+};
+
+/// What T derives from, so that a T is known among the others.
+template <class T>
+class OpaqueOf : public Opaque {
+ public:
+  static const void* tag_of_type() {
+    static constexpr char kTag = 0;
+    return &kTag;
+  }
+
+ private:
+  const void* tag() const final { return tag_of_type(); }
 };
 
 /// Limits of one value, so that calls of constant cost cannot eat the memory: operations beyond fail with an error value.
@@ -146,7 +169,8 @@ class Value {
   /// The opaque value as T, or nullptr: `if (const auto* q = value.as<Quantity>())`.
   template <class T>
   const T* as() const {
-    return dynamic_cast<const T*>(as_opaque());
+    const Opaque* opaque = as_opaque();
+    return opaque == nullptr ? nullptr : opaque->as<T>();
   }
 
   /// Elements of a list, entries of a map; 0 for others.

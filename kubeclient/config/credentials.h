@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,13 +24,6 @@ struct FileCredentials {
 };
 std::shared_ptr<CredentialSource> file_credentials(FileCredentials files, std::shared_ptr<Clock> clock = Clock::system());
 
-/// A source that may take long, and can be told how long to.
-class PatientSource : public CredentialSource {
- public:
-  /// current(), which gives up at `deadline` (kTimeout) or when `stop` is requested (kCancelled).
-  virtual Result<Credentials> current_within(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) = 0;
-};
-
 /// An exec plugin of a kubeconfig (client.authentication.k8s.io/v1 and v1beta1).
 struct ExecPlugin {
   std::string command;  // absolute, or a bare name for PATH
@@ -45,7 +37,7 @@ struct ExecPlugin {
   Duration timeout = std::chrono::minutes(1);  // without a terminal; with one a person may need ten times that
 };
 /// Runs the plugin when first needed, after its credential expired, and after a 401.
-std::shared_ptr<PatientSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock = Clock::system());
+std::shared_ptr<CredentialSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock = Clock::system());
 /// exec_credentials() of this process: one source for all that would run the same plugin in the same way, so that a kubeconfig
 /// that is resolved twice asks a person once.
 std::shared_ptr<CredentialSource> shared_exec_credentials(ExecPlugin plugin);

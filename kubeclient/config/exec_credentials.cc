@@ -24,7 +24,7 @@ struct Answer {
   std::optional<Instant> expires;
 };
 
-class ExecSource final : public PatientSource {
+class ExecSource final : public CredentialSource {
  public:
   ExecSource(ExecPlugin plugin, std::shared_ptr<Clock> clock) : plugin_(std::move(plugin)), clock_(std::move(clock)) {}
 
@@ -138,7 +138,7 @@ class ExecSource final : public PatientSource {
 
 }  // namespace
 
-std::shared_ptr<PatientSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock) {
+std::shared_ptr<CredentialSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock) {
   return std::make_shared<ExecSource>(std::move(plugin), std::move(clock));
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,11 @@ class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
   virtual Result<Credentials> current() = 0;
+  /// current(), which gives up at `deadline` (kTimeout) or when `stop` is requested (kCancelled), of a source that can.
+  virtual Result<Credentials> current_within(std::chrono::steady_clock::time_point /*deadline*/,
+                                             const std::stop_token& /*stop*/) {
+    return current();
+  }
   /// The server answered 401: drop what is cached. True: a retry with fresh credentials makes sense.
   virtual bool refresh() = 0;
   /// current() or refresh() may take long (an exec plugin): they are then kept off the I/O thread.

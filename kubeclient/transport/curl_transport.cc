@@ -142,8 +142,6 @@ std::string_view to_string(Method method) {
 
 std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_ptr<IoLoop> loop) {
   auto endpoint = parse_endpoint(config);
-  auto epoll = std::dynamic_pointer_cast<EpollLoop>(loop);
-  if (endpoint && !epoll) endpoint = fail(Category::kInternal, "this transport needs the epoll loop");
   if (!endpoint) {
     Error error = endpoint.error();
     error.cluster = config.name;
@@ -156,7 +154,7 @@ std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_
   // Between processes of one machine there is no bandwidth to save, and the server's half of the time would go into it.
   context->compress = !config.disable_compression && !context->endpoint.loopback;
   context->authority = context->endpoint.port == kHttpsPort ? context->endpoint.host : context->endpoint.authority();
-  context->loop = epoll;
+  context->loop = std::static_pointer_cast<EpollLoop>(loop);  // there is no other
   give_connections(context);
   if (!context->http2) context->trusted = trust_store(config.ca_data);
   return std::make_shared<CurlTransport>(std::move(context));

@@ -66,8 +66,7 @@ void Exchange::authorize_and_send() {
   // Over plain http no credential leaves the process.
   const auto& source = context_->config.credentials;
   if (source && context_->endpoint.scheme == "https") {
-    const auto patient = std::dynamic_pointer_cast<PatientSource>(source);
-    credentials = patient ? patient->current_within(deadline_, request_.stop) : source->current();
+    credentials = source->current_within(deadline_, request_.stop);
   }
   context_->loop->post([self = shared_from_this(), credentials = std::move(credentials)] {
     if (!credentials) return self->finish(credentials.error());

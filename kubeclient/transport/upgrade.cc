@@ -201,8 +201,7 @@ class Handshake {
   Result<Credentials> current_credentials() const {
     const auto& source = config_.credentials;
     if (!source || endpoint_.scheme != "https") return Credentials{};  // over plain http no credential leaves the process
-    const auto patient = std::dynamic_pointer_cast<PatientSource>(source);
-    return patient ? patient->current_within(deadline_, request_.stop) : source->current();
+    return source->current_within(deadline_, request_.stop);
   }
 
   Result<std::string> request_head(const Credentials& credentials) const {

@@ -10,32 +10,32 @@ Type FormatValue::cel_type() { return Type::opaque("kubernetes.NamedFormat"); }
 Type SemverValue::cel_type() { return Type::opaque("kubernetes.Semver"); }
 
 bool UrlValue::equals(const Opaque& other) const {
-  const auto* same = dynamic_cast<const UrlValue*>(&other);
+  const auto* same = other.as<UrlValue>();
   return same != nullptr && value.to_string() == same->value.to_string();
 }
 
 bool QuantityValue::equals(const Opaque& other) const {
-  const auto* same = dynamic_cast<const QuantityValue*>(&other);
+  const auto* same = other.as<QuantityValue>();
   return same != nullptr && value.compare(same->value) == 0;
 }
 
 bool IpValue::equals(const Opaque& other) const {
-  const auto* same = dynamic_cast<const IpValue*>(&other);
+  const auto* same = other.as<IpValue>();
   return same != nullptr && value == same->value;
 }
 
 bool CidrValue::equals(const Opaque& other) const {
-  const auto* same = dynamic_cast<const CidrValue*>(&other);
+  const auto* same = other.as<CidrValue>();
   return same != nullptr && value == same->value;
 }
 
 bool FormatValue::equals(const Opaque& other) const {
-  const auto* same = dynamic_cast<const FormatValue*>(&other);
+  const auto* same = other.as<FormatValue>();
   return same != nullptr && value.name == same->value.name;
 }
 
 bool SemverValue::equals(const Opaque& other) const {
-  const auto* same = dynamic_cast<const SemverValue*>(&other);
+  const auto* same = other.as<SemverValue>();
   return same != nullptr && value.compare(same->value) == 0;
 }
 

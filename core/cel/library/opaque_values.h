@@ -10,7 +10,7 @@
 
 namespace fleetadm::cel {
 
-struct UrlValue final : Opaque {
+struct UrlValue final : OpaqueOf<UrlValue> {
   explicit UrlValue(Url url) : value(std::move(url)) {}
   static Type cel_type();
   Type type() const override { return cel_type(); }
@@ -20,7 +20,7 @@ struct UrlValue final : Opaque {
   Url value;
 };
 
-struct QuantityValue final : Opaque {
+struct QuantityValue final : OpaqueOf<QuantityValue> {
   explicit QuantityValue(ExactQuantity quantity) : value(std::move(quantity)) {}
   static Type cel_type();
   Type type() const override { return cel_type(); }
@@ -30,7 +30,7 @@ struct QuantityValue final : Opaque {
   ExactQuantity value;
 };
 
-struct IpValue final : Opaque {
+struct IpValue final : OpaqueOf<IpValue> {
   explicit IpValue(IpAddress address) : value(std::move(address)) {}
   static Type cel_type();
   Type type() const override { return cel_type(); }
@@ -41,7 +41,7 @@ struct IpValue final : Opaque {
   IpAddress value;
 };
 
-struct CidrValue final : Opaque {
+struct CidrValue final : OpaqueOf<CidrValue> {
   explicit CidrValue(IpPrefix prefix) : value(std::move(prefix)) {}
   static Type cel_type();
   Type type() const override { return cel_type(); }
@@ -52,7 +52,7 @@ struct CidrValue final : Opaque {
   IpPrefix value;
 };
 
-struct FormatValue final : Opaque {
+struct FormatValue final : OpaqueOf<FormatValue> {
   explicit FormatValue(const NamedFormat& format) : value(format) {}
   static Type cel_type();
   Type type() const override { return cel_type(); }
@@ -62,7 +62,7 @@ struct FormatValue final : Opaque {
   const NamedFormat& value;  // of the table, which never ends
 };
 
-struct SemverValue final : Opaque {
+struct SemverValue final : OpaqueOf<SemverValue> {
   explicit SemverValue(SemanticVersion version) : value(std::move(version)) {}
   static Type cel_type();
   Type type() const override { return cel_type(); }

@@ -50,7 +50,7 @@ struct Agent {
 
 /// Who is at the other end: nothing but what its certificate says, and that to the letter.
 Result<Agent> agent_of(const serve::ProtocolHost& host, const serve::SocketStream& stream, std::time_t now) {
-  const auto* tls = dynamic_cast<const serve::TlsStream*>(&stream);
+  const auto* tls = stream.tls();
   X509* certificate = tls == nullptr ? nullptr : SSL_get0_peer_certificate(tls->ssl());
   if (certificate == nullptr) return fail(Category::kAuth, "it shows no client certificate");
   if (host.peer->certificate != serve::Peer::Certificate::kValid && !is_valid_soon(tls->ssl(), now)) {

@@ -10,6 +10,8 @@
 
 namespace fleetadm::serve {
 
+class TlsStream;  // http/tls_stream.h
+
 /// I/O thread only. The socket is the caller's, and stays open for as long as this is used.
 class SocketStream {
  public:
@@ -32,6 +34,8 @@ class SocketStream {
   virtual Peer peer() const = 0;
   /// Nobody asks any more who it is.
   virtual void forget_peer() {}
+  /// Itself, where it is one.
+  virtual const TlsStream* tls() const { return nullptr; }
 };
 
 /// HTTP/1.1 as it is.

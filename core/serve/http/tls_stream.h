@@ -32,6 +32,7 @@ class TlsStream final : public SocketStream {
   bool http2() const override;
   Peer peer() const override;
   void forget_peer() override;
+  const TlsStream* tls() const override { return this; }
   SSL* ssl() const { return ssl_.get(); }
   /// Why a handshake ended, for people: what is wrong with the peer's certificate, or with the protocol.
   std::string failure() const;

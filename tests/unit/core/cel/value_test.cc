@@ -15,12 +15,12 @@ bool same(const Value& a, const Value& b) {
   return equal(a, b, work);
 }
 
-class Point final : public Opaque {
+class Point final : public OpaqueOf<Point> {
  public:
   explicit Point(int x) : x_(x) {}
   Type type() const override { return Type::opaque("test.Point"); }
   bool equals(const Opaque& other) const override {
-    const auto* point = dynamic_cast<const Point*>(&other);
+    const auto* point = other.as<Point>();
     return point != nullptr && point->x_ == x_;
   }
   std::uint64_t size() const override { return 7; }
