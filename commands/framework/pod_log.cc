@@ -11,7 +11,7 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::size_t kMaxRefusal = 64U * 1024U;
+constexpr std::size_t kMaxRefusal = std::size_t{64} * 1024;
 
 }  // namespace
 

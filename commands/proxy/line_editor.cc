@@ -6,7 +6,7 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::size_t kMaxTyped = 64U * 1024U;
+constexpr std::size_t kMaxTyped = std::size_t{64} * 1024;
 constexpr char kEscape = '\x1b';
 
 constexpr char control(char letter) { return static_cast<char>(letter - 'a' + 1); }

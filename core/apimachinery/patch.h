@@ -14,7 +14,7 @@ namespace fleetadm::apimachinery {
 
 inline constexpr std::size_t kMaxJsonPatchOperations = 10'000;
 /// What `copy` operations may add to a document, in bytes of memory.
-inline constexpr std::size_t kMaxCopiedBytes = 16U * 1024U * 1024U;
+inline constexpr std::size_t kMaxCopiedBytes = std::size_t{16} * 1024 * 1024;
 /// What `move` operations may carry about in one, in values.
 inline constexpr std::size_t kMaxMovedValues = 20'000'000;
 

@@ -18,7 +18,7 @@ void give_memory_back();
 /// and seldom otherwise, for a process at rest would take the same pages again each time. One thread.
 class MemoryTidier {
  public:
-  static constexpr std::uint64_t kGrowth = 256U * 1024U;  // bytes since the last time
+  static constexpr std::uint64_t kGrowth = std::uint64_t{256} * 1024;  // bytes since the last time
   static constexpr auto kLongest = std::chrono::seconds(10);
 
   /// To be called often. Whether it gave back.

@@ -123,7 +123,7 @@ Read drain(int from, std::string& output, std::size_t limit) {
 /// The end of a pipe from which a text can be read that was written before; none where it is empty. No one waits for the other: a
 /// pipe holds more than that.
 Result<OwnedFd> written_input(std::string_view text) {
-  constexpr std::size_t kMost = 32U * 1024U;
+  constexpr std::size_t kMost = std::size_t{32} * 1024;
   if (text.empty()) return OwnedFd();
   if (text.size() > kMost) return fail(Category::kInternal, "a program's input is too long");
   Pipe pipe;

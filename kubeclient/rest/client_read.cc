@@ -51,9 +51,9 @@ void name_item(Json& item, const Resource& resource) {
 }
 
 constexpr std::int64_t kPage = 500;
-constexpr std::size_t kMaxErrorBody = 1024U * 1024U;
+constexpr std::size_t kMaxErrorBody = std::size_t{1024} * 1024;
 constexpr int kMaxPages = 20'000;
-constexpr std::size_t kMaxListText = 256U * 1024U * 1024U;
+constexpr std::size_t kMaxListText = std::size_t{256} * 1024 * 1024;
 
 /// The pages of one list: each brings the token of the next, and a server that never stops to give one is not followed for ever.
 class Pages {

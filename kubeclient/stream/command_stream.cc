@@ -6,9 +6,9 @@
 namespace fleetadm::kube {
 namespace {
 
-constexpr std::size_t kMaxInputMessage = 32U * 1024U;
-constexpr std::size_t kMaxUnsentInput = 256U * 1024U;
-constexpr std::size_t kMaxStatusText = 64U * 1024U;
+constexpr std::size_t kMaxInputMessage = std::size_t{32} * 1024;
+constexpr std::size_t kMaxUnsentInput = std::size_t{256} * 1024;
+constexpr std::size_t kMaxStatusText = std::size_t{64} * 1024;
 
 }  // namespace
 

@@ -7,8 +7,8 @@
 namespace fleetadm::kube {
 namespace {
 
-constexpr std::size_t kMaxUnsent = 256U * 1024U;
-constexpr std::size_t kMaxWhy = 4U * 1024U;
+constexpr std::size_t kMaxUnsent = std::size_t{256} * 1024;
+constexpr std::size_t kMaxWhy = std::size_t{4} * 1024;
 constexpr std::size_t kMaxConnections = SpdyConnection::kMaxStreams / 2;
 
 }  // namespace

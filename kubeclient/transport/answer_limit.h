@@ -6,7 +6,7 @@
 
 namespace fleetadm::kube {
 
-inline constexpr std::size_t kMaxAnswer = 64U * 1024U * 1024U;
+inline constexpr std::size_t kMaxAnswer = std::size_t{64} * 1024 * 1024;
 /// The reason of the error (kInvalid) where it is longer.
 inline constexpr std::string_view kAnswerTooLong = "AnswerTooLong";
 

@@ -4,8 +4,8 @@ namespace fleetadm::kube {
 
 namespace {
 
-constexpr std::size_t kMaxWaitingBody = 512U * 1024U * 1024U;
-constexpr std::size_t kPiece = 64U * 1024U;
+constexpr std::size_t kMaxWaitingBody = std::size_t{512} * 1024 * 1024;
+constexpr std::size_t kPiece = std::size_t{64} * 1024;
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace fleetadm::kube {
 
 namespace {
 
-constexpr std::size_t kMaxHeldBody = 64U * 1024U;
+constexpr std::size_t kMaxHeldBody = std::size_t{64} * 1024;
 constexpr std::string_view kLog = "http";
 
 /// The connection ended under a transfer.

@@ -7,7 +7,7 @@ namespace fleetadm::kube {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;  // the largest window, in gzip's framing
-constexpr std::size_t kInflated = 64U * 1024U;
+constexpr std::size_t kInflated = std::size_t{64} * 1024;
 
 }  // namespace
 

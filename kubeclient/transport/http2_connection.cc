@@ -16,8 +16,8 @@ namespace {
 constexpr std::int32_t kStreamWindow = 8 * 1024 * 1024;
 constexpr std::int32_t kConnectionWindow = 64 * 1024 * 1024;
 constexpr std::uint32_t kMaxHeaderList = 256U * 1024U;
-constexpr std::size_t kWrite = 16U * 1024U;  // a TLS record
-constexpr std::size_t kRead = 16U * 1024U;
+constexpr std::size_t kWrite = std::size_t{16} * 1024;  // a TLS record
+constexpr std::size_t kRead = std::size_t{16} * 1024;
 constexpr int kReadsAtOnce = 64;                        // then others have their turn
 constexpr std::size_t kMostStreams = 100;               // as libcurl's
 constexpr auto kFresh = std::chrono::seconds(5);        // what was heard so lately is there

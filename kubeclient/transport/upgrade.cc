@@ -20,10 +20,10 @@ namespace {
 
 using UpgradeTime = std::chrono::steady_clock::time_point;
 
-constexpr std::size_t kMaxUpgradeHead = 64U * 1024U;
-constexpr std::size_t kMaxRefusal = 64U * 1024U;
-constexpr std::size_t kReadSize = 16U * 1024U;
-constexpr std::size_t kMaxReceived = 64U * 1024U;
+constexpr std::size_t kMaxUpgradeHead = std::size_t{64} * 1024;
+constexpr std::size_t kMaxRefusal = std::size_t{64} * 1024;
+constexpr std::size_t kReadSize = std::size_t{16} * 1024;
+constexpr std::size_t kMaxReceived = std::size_t{64} * 1024;
 constexpr auto kMostPatience = std::chrono::hours(24);
 
 UpgradeTime until(Duration patience) {

@@ -3,7 +3,7 @@
 namespace fleetadm::kube {
 namespace {
 
-constexpr std::size_t kMaxHeaderBytes = 256U * 1024U;
+constexpr std::size_t kMaxHeaderBytes = std::size_t{256} * 1024;
 constexpr std::size_t kFieldOverhead = 64;
 
 }  // namespace

@@ -5,8 +5,8 @@
 namespace fleetadm::kube {
 
 namespace {
-constexpr std::size_t kMaxWaitingEvents = 256U * 1024U * 1024U;  // bytes of events that nobody read yet
-constexpr std::size_t kMaxErrorBody = 64U * 1024U;
+constexpr std::size_t kMaxWaitingEvents = std::size_t{256} * 1024 * 1024;  // bytes of events that nobody read yet
+constexpr std::size_t kMaxErrorBody = std::size_t{64} * 1024;
 }  // namespace
 
 class BlockingWatch::Sink final : public StreamSink {

@@ -10,7 +10,7 @@ namespace fleetadm::kube {
 class JsonLines {
  public:
   /// One watch event is an object of at most 3 MiB plus its frame; projections of the server may be larger.
-  static constexpr std::size_t kMaxLine = 64U * 1024U * 1024U;
+  static constexpr std::size_t kMaxLine = std::size_t{64} * 1024 * 1024;
 
   /// Calls `line` for each complete, non-empty line. False when a line is too long.
   bool feed(std::string_view chunk, const std::function<void(std::string_view)>& line) {

@@ -6,8 +6,8 @@ namespace fleetadm::kube {
 
 namespace {
 
-constexpr std::size_t kMaxEnvelope = 1024U * 1024U;
-constexpr std::size_t kMaxItem = 64U * 1024U * 1024U;
+constexpr std::size_t kMaxEnvelope = std::size_t{1024} * 1024;
+constexpr std::size_t kMaxItem = std::size_t{64} * 1024 * 1024;
 
 }  // namespace
 

@@ -14,7 +14,7 @@ constexpr Duration kLongLife = std::chrono::seconds(10);
 constexpr Duration kHeadTimeout = std::chrono::seconds(30);
 constexpr Duration kSilence = std::chrono::seconds(15);
 constexpr Duration kListTimeout = std::chrono::seconds(120);
-constexpr std::size_t kMaxErrorText = 64U * 1024U;
+constexpr std::size_t kMaxErrorText = std::size_t{64} * 1024;
 
 bool version_too_large(const Error& error) { return error.message.find("Too large resource version") != std::string::npos; }
 
@@ -166,7 +166,7 @@ void Reflector::step() {
   open(Phase::kList, list_page({}));
 }
 
-void Reflector::open(Phase phase, Request request) {
+void Reflector::open(Phase phase, const Request& request) {
   phase_ = phase;
   ++generation_;
   status_ = 0;

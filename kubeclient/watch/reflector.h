@@ -44,7 +44,7 @@ class Reflector final : public Informer, public std::enable_shared_from_this<Ref
 
   // All of these on the I/O thread.
   void step();  // opens what comes next: a list, a streaming list or a watch
-  void open(Phase phase, Request request);
+  void open(Phase phase, const Request& request);
   Request watch_request(bool initial_events);
   Request list_page(const std::string& token);
   void head(int status);

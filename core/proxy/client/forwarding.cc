@@ -16,7 +16,7 @@ namespace fleetadm::proxy {
 namespace {
 
 constexpr int kPollMs = 100;
-constexpr std::size_t kPiece = 64U * 1024U;
+constexpr std::size_t kPiece = std::size_t{64} * 1024;
 constexpr std::size_t kMaxHeld = 1U << 20U;  // of all connections: then nothing more is read from the pod
 
 Result<int> port_number(std::string_view text, bool or_free, const std::string& whole) {

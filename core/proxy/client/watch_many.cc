@@ -22,7 +22,7 @@ constexpr auto kFirstRetry = std::chrono::milliseconds(500);
 constexpr auto kLongestRetry = std::chrono::seconds(30);
 constexpr auto kListPatience = std::chrono::seconds(32);
 constexpr auto kWatchTime = std::chrono::minutes(5);
-constexpr std::size_t kMaxWaiting = 256U * 1024U * 1024U;  // bytes of events that nobody has taken yet
+constexpr std::size_t kMaxWaiting = std::size_t{256} * 1024 * 1024;  // bytes of events that nobody has taken yet
 
 struct Said {
   std::size_t which = 0;

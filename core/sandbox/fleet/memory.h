@@ -8,7 +8,7 @@ namespace fleetadm::sandbox {
 /// One thread.
 class SpareMemory {
  public:
-  static constexpr std::size_t kGrowth = 32U * 1024U * 1024U;
+  static constexpr std::size_t kGrowth = std::size_t{32} * 1024 * 1024;
 
   /// Returns free heap pages where kGrowth more bytes are spare than could not be given back before. True where it did. Where the
   /// C library is not glibc, nothing happens.

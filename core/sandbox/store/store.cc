@@ -13,7 +13,7 @@ namespace {
 std::string key_of(const std::string& ns, const std::string& name) { return ns + "/" + name; }
 
 constexpr std::chrono::steady_clock::duration kBetweenSweeps = std::chrono::minutes(1);
-constexpr std::size_t kMaxBytes = 64U * 1024U * 1024U;  // of the states that only logs hold
+constexpr std::size_t kMaxBytes = std::size_t{64} * 1024 * 1024;  // of the states that only logs hold
 
 /// Of the states that are in the log alone: the present one of an object is there anyway.
 std::size_t past_bytes(const Event& event) {
