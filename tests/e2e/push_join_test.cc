@@ -127,7 +127,7 @@ TEST_F(PushJoin, G_WhatFailsLeavesNothing) {
   ASSERT_LT(fleet()->hub().request("DELETE", kPushSecrets + "c3").status, 300);
   // A namespace of somebody else where ours would be: found out only while things are made.
   const std::string hub_id = uid_of(fleet()->hub().get("/api/v1/namespaces/kube-system"));
-  const std::string role = "open-cluster-management:fleetadm-push-" + hub_id.substr(0, 8) + ":work:admin";
+  const std::string role = "open-cluster-management:fleetadm-push-" + hub_id.substr(0, 8) + ":works";
   const std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
   const Json binding{{"apiVersion", "rbac.authorization.k8s.io/v1"},
                      {"kind", "ClusterRoleBinding"},

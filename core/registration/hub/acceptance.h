@@ -28,10 +28,19 @@ Acceptance decide_acceptance(const std::optional<Json>& cluster);
 /// Sets HubAcceptedManagedCluster; true where that changed something.
 bool set_accepted(Json& cluster, std::string_view status, std::string_view reason, std::string_view message, Instant now);
 
+/// Of a push member that awaits its first report: says in `cluster` that it is accepted, where the hub has all that the acceptance
+/// gives it. False: not yet, or it is refused, which the AcceptanceController says.
+Result<bool> accept_at_once(const kube::Client& hub, const std::string& hub_namespace, Json& cluster, Instant now);
+
 class AcceptanceController {
  public:
-  AcceptanceController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<const Grants> grants)
-      : tools_(std::move(tools)), clusters_(std::move(clusters)), grants_(std::move(grants)) {}
+  /// `dials_members`: the first report of a push member says that it is accepted, unless that does not come for some seconds.
+  AcceptanceController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<const Grants> grants,
+                       bool dials_members = false)
+      : tools_(std::move(tools)),
+        clusters_(std::move(clusters)),
+        grants_(std::move(grants)),
+        dials_members_(dials_members) {}
 
   /// `key` is the cluster's name.
   Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);
@@ -41,12 +50,15 @@ class AcceptanceController {
   Result<controller::Outcome> deny(const kube::Client& client, const Json& cluster, const std::stop_token& stop);
   Result<controller::Outcome> withdraw(const kube::Client& client, const std::string& name, const std::optional<Json>& cluster,
                                        const std::stop_token& stop);
+  /// How long the first report of the cluster may still say it; nullopt: it is said here.
+  std::optional<Duration> first_report_due(const Json& cluster) const;
   Status report(const kube::Client& client, const Json& cluster, std::string_view status, std::string_view reason,
                 std::string_view message);
 
   Tools tools_;
   std::shared_ptr<kube::Informer> clusters_;
   std::shared_ptr<const Grants> grants_;
+  bool dials_members_;
 };
 
 /// Keeps the two ClusterRoles that all clusters share, while there is a cluster, and removes those of clusters that are gone:
