@@ -100,8 +100,8 @@ TEST(Rights, AreThoseThatWereApproved) {
       rights("agent/rbac.yaml",
              {{"secrets", Json{"bootstrap-hub-kubeconfig", "hub-kubeconfig-secret"}}, {"hub_secret", "hub-kubeconfig-secret"}}) +
       rights("agent/figures.yaml", {}) + rights("hosted/rbac.yaml", {{"namespace", "hosted"}}) +
-      rights("push/member.yaml", {{"namespace", "fleetadm-push-0"}, {"user", "works-user"}}) +
-      rights("push/full-rights.yaml", {{"namespace", "fleetadm-push-0"}, {"user", "works-user"}}) +
+      rights("push/member.yaml", {{"namespace", "fleetadm-push-0"}, {"user", "cluster:hub:fleetadm-push-0:works"}}) +
+      rights("push/full-rights.yaml", {{"namespace", "fleetadm-push-0"}, {"user", "cluster:hub:fleetadm-push-0:works"}}) +
       rights("push/karmada.yaml", {{"cluster", "c1"}, {"hub", "0"}});
   if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(approved_file()) << now;
   std::ifstream in(approved_file());
