@@ -208,6 +208,7 @@ Result<controller::Outcome> Member::report_first(const kube::CachedPtr& object, 
   // Of one that is silent, the acceptance is told first.
   if (!seen || !is_alive(*seen)) return controller::Outcome{};
   if (waits_for_figures(line, cluster, *seen, now)) return controller::Outcome{kShortestWait};
+  if (!registration::hub::first_report_due(cluster, now)) return controller::Outcome{};  // the acceptance comes, and leads here
   Json accepted = cluster;
   FLEETADM_TRY(const bool done, registration::hub::accept_at_once(shared_.hub, shared_.hub_ns, accepted, now));
   if (done) return tell(object, cluster, accepted, *seen, line, now);

@@ -68,7 +68,7 @@ class PushJoinFormer : public PushFleet {
     make(kRbac + "clusterroles", "ClusterRole", role(":work:aggregate"),
          {{"aggregationRule", {{"clusterRoleSelectors", Json::array({labelled})}}}});
     make(kRbac + "clusterroles", "ClusterRole", role(":work:full"), {{"rules", Json::array({everything})}});
-    for (const std::string& which : {":work", ":work:aggregate", ":work:full"})
+    for (const char* which : {":work", ":work:aggregate", ":work:full"})
       make(kRbac + "clusterrolebindings", "ClusterRoleBinding", role(which), bound("ClusterRole", role(which), works));
     make(kRbac + "clusterrolebindings", "ClusterRoleBinding", role(":work:admin"), bound("ClusterRole", "admin", works));
 
@@ -141,7 +141,7 @@ TEST_F(PushJoinFormer, GoesOnIsReplacedByTheNextJoinAndLeavesNothing) {
   EXPECT_FALSE(is_there("/api/v1/namespaces/" + ns() + "/serviceaccounts/fleetadm-push-work"));
   for (const char* kind : {"roles", "rolebindings"})
     EXPECT_FALSE(is_there(kRbac + "namespaces/" + ns() + "/" + kind + "/open-cluster-management:fleetadm-push")) << kind;
-  for (const std::string& which : {":work", ":work:aggregate", ":work:admin", ":work:full"}) {
+  for (const char* which : {":work", ":work:aggregate", ":work:admin", ":work:full"}) {
     EXPECT_FALSE(is_there(kRbac + "clusterroles/" + role(which))) << which;
     EXPECT_FALSE(is_there(kRbac + "clusterrolebindings/" + role(which))) << which;
   }

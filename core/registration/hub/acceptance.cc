@@ -55,10 +55,17 @@ bool set_accepted(Json& cluster, std::string_view status, std::string_view reaso
                                    message, now);
 }
 
+std::optional<Duration> first_report_due(const Json& cluster, Instant now) {
+  if (!api::awaits_first_report(cluster)) return std::nullopt;
+  const auto made = parse_time(str(cluster, {"metadata", "creationTimestamp"}));
+  if (!made || now < *made || now - *made >= kFirstReport) return std::nullopt;
+  return kFirstReport - (now - *made);
+}
+
 Result<bool> accept_at_once(const kube::Client& hub, const std::string& hub_namespace, Json& cluster, Instant now) {
   const std::string name = name_of(cluster);
-  if (decide_acceptance(cluster) != Acceptance::kAccept || !has_cleanup_finalizers(cluster)) return false;
-  if (!reserved_name(name, hub_namespace).empty()) return false;
+  if (!first_report_due(cluster, now) || decide_acceptance(cluster) != Acceptance::kAccept) return false;
+  if (!has_cleanup_finalizers(cluster) || !reserved_name(name, hub_namespace).empty()) return false;
   FLEETADM_TRY(const auto ns, hub.find(res::namespaces(), {}, name));
   if (!ns || !covers(*ns, cluster_namespace(name))) return false;
   return set_accepted(cluster, "True", kAccepted, kAcceptedMessage, now);
@@ -122,18 +129,10 @@ Result<Outcome> AcceptanceController::accept(const kube::Client& client, const J
     if (!is_transient(granted.error())) FLEETADM_CHECK(report(client, cluster, "False", "Error", granted.error().message));
     return tl::unexpected(granted.error());
   }
-  if (const auto due = first_report_due(cluster)) return Outcome{due};
+  if (const auto due = first_report_due(cluster, tools_.clock->now()); due && dials_members_) return Outcome{due};
   FLEETADM_CHECK(report(client, cluster, "True", kAccepted, kAcceptedMessage));
   FLEETADM_CHECK(grants_->keep_figures(client, cluster));
   return Outcome{};
-}
-
-std::optional<Duration> AcceptanceController::first_report_due(const Json& cluster) const {
-  if (!dials_members_ || !api::awaits_first_report(cluster)) return std::nullopt;
-  const auto made = parse_time(str(cluster, {"metadata", "creationTimestamp"}));
-  const Instant now = tools_.clock->now();
-  if (!made || now < *made || now - *made >= kFirstReport) return std::nullopt;
-  return kFirstReport - (now - *made);
 }
 
 Result<Outcome> AcceptanceController::deny(const kube::Client& client, const Json& cluster, const std::stop_token& stop) {

@@ -28,13 +28,15 @@ Acceptance decide_acceptance(const std::optional<Json>& cluster);
 /// Sets HubAcceptedManagedCluster; true where that changed something.
 bool set_accepted(Json& cluster, std::string_view status, std::string_view reason, std::string_view message, Instant now);
 
-/// Of a push member that awaits its first report: says in `cluster` that it is accepted, where the hub has all that the acceptance
-/// gives it. False: not yet, or it is refused, which the AcceptanceController says.
+/// How long the first report of a push member may still say that it is accepted; nullopt: the AcceptanceController says it.
+std::optional<Duration> first_report_due(const Json& cluster, Instant now);
+/// Of one whose first report is due: says in `cluster` that it is accepted, where the hub has all that the acceptance gives it.
+/// False: not yet, or it is refused, which the AcceptanceController says.
 Result<bool> accept_at_once(const kube::Client& hub, const std::string& hub_namespace, Json& cluster, Instant now);
 
 class AcceptanceController {
  public:
-  /// `dials_members`: the first report of a push member says that it is accepted, unless that does not come for some seconds.
+  /// `dials_members`: the acceptance of a push member is left to its first report, as long as that is due.
   AcceptanceController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<const Grants> grants,
                        bool dials_members = false)
       : tools_(std::move(tools)),
@@ -50,8 +52,6 @@ class AcceptanceController {
   Result<controller::Outcome> deny(const kube::Client& client, const Json& cluster, const std::stop_token& stop);
   Result<controller::Outcome> withdraw(const kube::Client& client, const std::string& name, const std::optional<Json>& cluster,
                                        const std::stop_token& stop);
-  /// How long the first report of the cluster may still say it; nullopt: it is said here.
-  std::optional<Duration> first_report_due(const Json& cluster) const;
   Status report(const kube::Client& client, const Json& cluster, std::string_view status, std::string_view reason,
                 std::string_view message);
 

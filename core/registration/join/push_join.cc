@@ -91,8 +91,10 @@ class PushRun {
 
   /// In reverse. The namespace of all members stays.
   std::vector<std::string> undo() const {
-    std::vector<std::string> left = install::undo_created(sides_.hub, api::kPushPart, hub_);
+    std::vector<std::string> left;
     if (!made_namespace_.is_null() && !drop_namespace()) left.push_back("Namespace " + wish_.cluster);
+    const auto of_hub = install::undo_created(sides_.hub, api::kPushPart, hub_);
+    left.insert(left.end(), of_hub.begin(), of_hub.end());
     const auto more = install::undo_created(sides_.member, api::push_part_on_member(checked_.identity.hub_id), member_);
     left.insert(left.end(), more.begin(), more.end());
     return left;

@@ -101,6 +101,8 @@ TEST_F(AcceptanceTest, ThePushersFirstReportMayTellIt) {
   EXPECT_EQ(acceptance_condition(member, "HubAcceptedManagedCluster", "reason"), "HubClusterAdminAccepted");
   EXPECT_EQ(acceptance_condition(member, "HubAcceptedManagedCluster", "status"), "True");
   clock->advance(std::chrono::seconds(4));
+  Json late = cluster("c1");
+  EXPECT_FALSE(accept_at_once(api->client(), hub_ns, late, clock->now()).value()) << "both would write";
   ASSERT_TRUE(hub.acceptance->reconcile("c1", {}));
   EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True") << "nobody has looked at it";
 }
