@@ -29,16 +29,15 @@ class PushJoinFormer : public PushFleet {
 
   static void make(const std::string& collection, const char* kind, const std::string& name, Json more) {
     const bool core = collection.starts_with("/api/");
-    Json object{
-        {"apiVersion", core ? "v1" : "rbac.authorization.k8s.io/v1"},
-        {"kind", kind},
-        {"metadata",
-         {{"name", name},
-          {"labels", {{"fleetadm.io/part", "push-" + id()}}},
-          {"ownerReferences", Json::array({{{"apiVersion", "v1"},
-                                            {"kind", "Namespace"},
-                                            {"name", ns()},
-                                            {"uid", uid_of(member().get("/api/v1/namespaces/" + ns()))}}})}}}};
+    Json object{{"apiVersion", core ? "v1" : "rbac.authorization.k8s.io/v1"},
+                {"kind", kind},
+                {"metadata",
+                 {{"name", name},
+                  {"labels", {{"fleetadm.io/part", "push-" + id()}}},
+                  {"ownerReferences", Json::array({{{"apiVersion", "v1"},
+                                                    {"kind", "Namespace"},
+                                                    {"name", ns()},
+                                                    {"uid", uid_of(member().get("/api/v1/namespaces/" + ns()))}}})}}}};
     if (collection.find("/namespaces/") != std::string::npos) object["metadata"].erase("ownerReferences");
     object.update(more);
     const auto made = member().create(collection, object);
@@ -59,8 +58,8 @@ class PushJoinFormer : public PushFleet {
     make("/api/v1/namespaces/" + ns() + "/serviceaccounts", "ServiceAccount", works, Json::object());
     const std::string confined = "open-cluster-management:fleetadm-push";
     make(kRbac + "namespaces/" + ns() + "/roles", "Role", confined,
-         {{"rules",
-           Json::array({rule("serviceaccounts", works, "impersonate"), rule("serviceaccounts/token", "fleetadm-push", "create")})}});
+         {{"rules", Json::array({rule("serviceaccounts", works, "impersonate"),
+                                 rule("serviceaccounts/token", "fleetadm-push", "create")})}});
     make(kRbac + "namespaces/" + ns() + "/rolebindings", "RoleBinding", confined, bound("Role", confined, "fleetadm-push"));
     const Json labelled{{"matchLabels", {{"open-cluster-management.io/aggregate-to-work", "true"}}}};
     const Json everything{{"apiGroups", {"*"}}, {"resources", {"*"}}, {"verbs", {"*"}}};

@@ -55,10 +55,9 @@ TEST(PushObjects, WorksHaveWhatTheMembersAdminIsMadeOf) {
   const std::string own = std::string("fleetadm.io/works-of=") + kDialedNs;
   const std::string work = "open-cluster-management.io/aggregate-to-work=true";
   const Names one_role{kDialedRoles + ":works"};
-  const auto usual = rights_of_works(
-      objects_beside(role_admin({{"aggregationRule",
-                                  {{"clusterRoleSelectors",
-                                    Json::array({labelled_true("rbac.authorization.k8s.io/aggregate-to-admin")})}}}})));
+  const auto usual = rights_of_works(objects_beside(
+      role_admin({{"aggregationRule",
+                   {{"clusterRoleSelectors", Json::array({labelled_true("rbac.authorization.k8s.io/aggregate-to-admin")})}}}})));
   EXPECT_EQ(usual.first, (Names{own, work, "rbac.authorization.k8s.io/aggregate-to-admin=true"}));
   EXPECT_EQ(usual.second, one_role);
   const auto others = rights_of_works(objects_beside(
@@ -88,7 +87,8 @@ class FormerPushTest : public ::testing::Test {
   void put_former() {
     put(r::service_accounts(), kDialedNs, "fleetadm-push");
     put(r::service_accounts(), kDialedNs, "fleetadm-push-work");
-    for (const kube::Resource& type : {r::roles(), r::role_bindings()}) put(type, kDialedNs, "open-cluster-management:fleetadm-push");
+    for (const kube::Resource& type : {r::roles(), r::role_bindings()})
+      put(type, kDialedNs, "open-cluster-management:fleetadm-push");
     for (const char* name : {"", ":work", ":work:aggregate"}) {
       put(r::cluster_roles(), "", kDialedRoles + name);
       put(r::cluster_role_bindings(), "", kDialedRoles + name);
