@@ -1,9 +1,11 @@
 // Members that the hub dials: what is on both sides says of them (docs/reference/registration.md#push-members).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "core/api/kinds.h"
 #include "kubeclient/base/json.h"
 
 namespace fleetadm::api {
@@ -35,14 +37,19 @@ inline constexpr std::string_view kPushedByAnnotation = "fleetadm.io/pushed-by";
 inline constexpr std::string_view kMemberNamesAnnotation = "fleetadm.io/member-names";
 inline constexpr std::string_view kKarmadaNames = "karmada";
 
-/// The accounts there: whose token the hub holds, and as whom works are applied.
+/// The account there whose token the hub holds.
 inline constexpr std::string_view kPushAccount = "fleetadm-push";
-inline constexpr std::string_view kPushWorkAccount = "fleetadm-push-work";
+/// On the Secret: the user that works are applied as; none: on a member that joined before there was one, by the second account.
+inline constexpr std::string_view kWorksAsAnnotation = "fleetadm.io/works-as";
+inline constexpr std::string_view kFormerWorkAccount = "fleetadm-push-work";
 
 /// The namespace of a hub on its push members, by the uid of the hub's namespace kube-system.
 inline std::string push_namespace_on_member(std::string_view hub_id) {
   return "fleetadm-push-" + std::string(hub_id.substr(0, 8));
 }
+/// The user that works are applied as, by that namespace. Its prefix is reserved: the gateway lets nobody of such a name act at
+/// members (docs/reference/gateway.md#identities).
+inline std::string push_works_user(std::string_view ns_on_member) { return "cluster:hub:" + std::string(ns_on_member) + ":works"; }
 /// What `karmadactl join` calls the same things (docs/reference/registration.md#karmadas-names): the namespace, which is of all
 /// who do so, the account that it makes for callers, and the account, the ClusterRole and its binding of one cluster.
 inline constexpr std::string_view kKarmadaNamespace = "karmada-cluster";
@@ -65,6 +72,17 @@ inline MemberNames member_names(const Json& managed_cluster) {
   return annotation_of(managed_cluster, kMemberNamesAnnotation) == kKarmadaNames ? MemberNames::kKarmada : MemberNames::kOwn;
 }
 inline bool is_push_member(const Json& managed_cluster) { return label_of(managed_cluster, kModeLabel) == kPushMode; }
+
+/// Of a cluster that is not heard of.
+inline constexpr std::string_view kUnreachableTaint = "cluster.open-cluster-management.io/unreachable";
+/// Whether nothing has been said yet of a push member that is to be accepted. What is said first is mostly that it is accepted and
+/// available, at once; until then it counts as unreachable, without the taint.
+inline bool awaits_first_report(const Json& managed_cluster) {
+  if (!is_push_member(managed_cluster) || !flag(managed_cluster, {"spec", "hubAcceptsClient"})) return false;
+  const Json& conditions = list_at(managed_cluster, {"status", "conditions"});
+  return std::none_of(conditions.begin(), conditions.end(),
+                      [](const Json& condition) { return str(condition, {"type"}) == kConditionHubAccepted; });
+}
 
 /// Whether the member answered the last probe. Nothing holds it back: its time tells since when an outage or a recovery lasts.
 inline constexpr std::string_view kConditionResponding = "Responding";

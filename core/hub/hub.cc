@@ -77,6 +77,7 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
   registration.hub_namespace = options.ns;
   registration.auto_approve_users = {options.auto_approve_users.begin(), options.auto_approve_users.end()};
   registration.csr = options.csr;
+  registration.dials_members = options.push;
   registration.awsirsa = options.awsirsa;
   registration.labels = options.labels;
   registration.clock = options.clock;
@@ -123,6 +124,7 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
     push.emplace(push_options);
     manager.count_too(*push);
     push::PushOptions members;
+    members.hub_ns = options.ns;
     members.hub_id = hub_id;
     members.clock = options.clock;
     members.period = options.push_period;

@@ -64,8 +64,12 @@ kube::RestConfig Line::with_credentials(bool for_works) const {
   config.credentials = credentials_;
   config.read_idle_timeout = kReadIdleTimeout;
   config.ping_timeout = kPingTimeout;
-  if (for_works) config.impersonate_user = join::work_user(credential_.account);
+  if (for_works) config.impersonate_user = credential_.account.acts_as;
   return config;
+}
+
+kube::Client Line::renewer() const {
+  return join::is_former(credential_.account) ? client_ : worker_.with_stop(stop_.get_token());
 }
 
 bool Line::leads_to(const Credential& other) const { return leads_to_the_same(credential_, other); }

@@ -25,7 +25,8 @@ namespace fleetadm::push {
 struct Shared {
   kube::Client hub;
   std::string hub_id;
-  std::string ns;  // of the Secrets
+  std::string ns;      // of the Secrets
+  std::string hub_ns;  // of the hub itself
   std::function<kube::Client(const kube::RestConfig&)> connect;
   std::shared_ptr<Clock> clock;
   std::shared_ptr<controller::WorkerPool> pool;
@@ -47,6 +48,8 @@ class Line {
   const Credential& credential() const { return credential_; }
   join::MemberCredentials& credentials() const { return *credentials_; }
   const kube::Client& client() const { return client_; }
+  /// May renew the token.
+  kube::Client renewer() const;
   Prober& prober() { return prober_; }
   /// The same address, and behind it the same cluster and account.
   bool leads_to(const Credential& other) const;

@@ -5,6 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
+#include "core/registration/hub/acceptance.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::push {
@@ -19,6 +20,7 @@ constexpr Duration kShortestWait = std::chrono::milliseconds(10);
 /// Then it is looked at whether something is to be asked: the version, or what was not served.
 constexpr Duration kRestLasts = std::chrono::minutes(1);
 constexpr Duration kFirstFigures = std::chrono::milliseconds(300);
+constexpr Duration kNotYetAccepted = std::chrono::milliseconds(50);
 
 double random_fraction() {
   thread_local std::mt19937_64 engine{std::random_device{}()};
@@ -79,12 +81,12 @@ Member::LinePtr Member::line() const {
   return line_;
 }
 
-std::optional<std::pair<Credential, kube::Client>> Member::access() const {
+std::optional<Member::Access> Member::access() const {
   const auto now = line();
   if (!now) return std::nullopt;
   Credential credential = now->credential();
   if (const auto current = now->credentials().current()) credential.access.credentials = *current;
-  return std::pair{std::move(credential), now->client()};
+  return Access{std::move(credential), now->client(), now->renewer()};
 }
 
 Result<controller::Outcome> Member::renew_lease(const kube::CachedPtr& cluster) {
@@ -195,21 +197,34 @@ controller::Outcome Member::next_look(const Look& look, const Health& health, In
   return controller::Outcome{std::exchange(look_again_, false) ? kShortestWait : shared_.period};
 }
 
-void Member::get_ready(const LinePtr& line, const Json& cluster, Instant now) {
-  if (!line) return;
-  const bool asked = flag(cluster, {"spec", "hubAcceptsClient"}) && !is_deleting(cluster);
-  // Refused, or no longer asked for.
-  if (!asked || controller::find_condition(cluster, api::kConditionHubAccepted) != nullptr) return line->end_watches();
-  if (line->watches()) return;
+Result<controller::Outcome> Member::report_first(const kube::CachedPtr& object, const Json& cluster, const LinePtr& line,
+                                                 Instant now) {
+  if (!line) return controller::Outcome{};
+  if (!api::awaits_first_report(cluster) || is_deleting(cluster)) {  // refused, or no longer asked for
+    line->end_watches();
+    return controller::Outcome{};
+  }
   const auto seen = look(line, now);
-  if (seen && is_alive(*seen)) line->get_ready(now);
+  // Of one that is silent, the acceptance is told first.
+  if (!seen || !is_alive(*seen)) return controller::Outcome{};
+  if (waits_for_figures(line, cluster, *seen, now)) return controller::Outcome{kShortestWait};
+  if (!registration::hub::first_report_due(cluster, now)) return controller::Outcome{};  // the acceptance comes, and leads here
+  Json accepted = cluster;
+  FLEETADM_TRY(const bool done, registration::hub::accept_at_once(shared_.hub, shared_.hub_ns, accepted, now));
+  if (done) return tell(object, cluster, accepted, *seen, line, now);
+  keep_look(line, *seen);
+  return controller::Outcome{kNotYetAccepted};
+}
+
+void Member::keep_look(const LinePtr& line, const Look& look) {
+  const std::lock_guard lock(mutex_);
+  if (line == line_ && !fresh_) fresh_ = look;
 }
 
 bool Member::waits_for_figures(const LinePtr& line, const Json& cluster, const Look& look, Instant now) {
   if (controller::find_condition(cluster, api::kConditionAvailable) != nullptr) return false;
   if (!line->get_ready(now) || now - line->watched_since() >= kFirstFigures || now < line->watched_since()) return false;
-  const std::lock_guard lock(mutex_);
-  if (line == line_ && !fresh_) fresh_ = look;
+  keep_look(line, look);
   return true;
 }
 
@@ -237,10 +252,7 @@ Result<controller::Outcome> Member::report(const kube::CachedPtr& object) {
   Json cluster;  // to decode it is most of the work, and is left out for a member at rest
   if (!rests) {
     cluster = written_.newest(object->decode());
-    if (!reg::is_accepted(cluster)) {
-      get_ready(now_line, cluster, now);
-      return controller::Outcome{};
-    }
+    if (!reg::is_accepted(cluster)) return report_first(object, cluster, now_line, now);
     if (!now_line && is_deleting(cluster)) return controller::Outcome{};  // its Secret goes before it
     note_reasons_to_try(cluster, now);
     if (gave_up(now)) {
@@ -257,24 +269,24 @@ Result<controller::Outcome> Member::report(const kube::CachedPtr& object) {
   if (!seen_now) return controller::Outcome{last_ && !is_alive(*last_) ? std::optional(kSoon) : std::nullopt};
   if (rests && is_same(*seen_now, *last_)) return rest(now_line, *seen_now, now);
   if (rests) cluster = written_.newest(object->decode());
-  return tell(object, cluster, *seen_now, now_line, now);
+  return tell(object, cluster, cluster, *seen_now, now_line, now);
 }
 
-Result<controller::Outcome> Member::tell(const kube::CachedPtr& object, const Json& cluster, const Look& look,
-                                         const LinePtr& now_line, Instant now) {
+Result<controller::Outcome> Member::tell(const kube::CachedPtr& object, const Json& cluster, const Json& judged,
+                                         const Look& look, const LinePtr& now_line, Instant now) {
   rest_.reset();
   const auto revision = now_line ? now_line->revision(now) : std::nullopt;  // before it is observed
   const Holds holds = holds_of(cluster, shared_.holds);
-  const Health health = judge(cluster, look, holds, now, memory_);
+  const Health health = judge(judged, look, holds, now, memory_);
   reg::ClusterObservation seen;
   const bool told = health.probe.state == reg::Probe::State::kUp && now_line;
   if (told && waits_for_figures(now_line, cluster, look, now)) return controller::Outcome{kShortestWait};
   if (told) seen = now_line->observe(now);
   seen.probe = health.probe;
   keep(now_line, look, now);
-  Json wanted = reg::wanted_status(cluster, seen, now);
+  Json wanted = reg::wanted_status(judged, seen, now);
   if (told) now_line->write_figures(wanted);
-  write_ready(cluster, look, holds, now, memory_, wanted);
+  write_ready(judged, look, holds, now, memory_, wanted);
   controller::Outcome outcome = next_look(look, health, now);
   last_ = look;
   settled_ = !health.due;

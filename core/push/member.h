@@ -39,8 +39,13 @@ class Member {
   Result<controller::Outcome> report(const kube::CachedPtr& cluster);
   /// Renews the lease of the cluster. One thread at a time.
   Result<controller::Outcome> renew_lease(const kube::CachedPtr& cluster);
-  /// The connection to renew the token by, and the credential; nullopt: there is none.
-  std::optional<std::pair<Credential, kube::Client>> access() const;
+  /// The credential, and what it leads to; nullopt: there is none.
+  struct Access {
+    Credential credential;
+    kube::Client client;
+    kube::Client renewer;  // of the token
+  };
+  std::optional<Access> access() const;
 
  private:
   using LinePtr = std::shared_ptr<Line>;
@@ -54,8 +59,9 @@ class Member {
 
   LinePtr line() const;
   bool is_at_rest(const kube::CachedPtr& cluster, const LinePtr& line, Instant now) const;
-  Result<controller::Outcome> tell(const kube::CachedPtr& object, const Json& cluster, const Look& look, const LinePtr& now_line,
-                                   Instant now);
+  /// `judged`: the cluster as it is to be after the write, where acceptance is told with it.
+  Result<controller::Outcome> tell(const kube::CachedPtr& object, const Json& cluster, const Json& judged, const Look& look,
+                                   const LinePtr& now_line, Instant now);
   LinePtr make_line(const Credential& credential) const;
   /// Takes a look at the line, and calls `changed`.
   Prober::Done taker(const LinePtr& line);
@@ -68,8 +74,10 @@ class Member {
   bool take_stored_credential(const LinePtr& line) const;
   void note_reasons_to_try(const Json& cluster, Instant now);
   bool gave_up(Instant now) const;
-  /// Of a cluster that is about to be accepted: begins to read what its first report tells.
-  void get_ready(const LinePtr& line, const Json& cluster, Instant now);
+  /// Of a cluster that is not accepted: the first report of one that is about to be, which says that, too.
+  Result<controller::Outcome> report_first(const kube::CachedPtr& object, const Json& cluster, const LinePtr& line, Instant now);
+  /// The look counts once more.
+  void keep_look(const LinePtr& line, const Look& look);
   /// Whether the first report, which makes it available, is better written in a moment, with figures. The look counts then.
   bool waits_for_figures(const LinePtr& line, const Json& cluster, const Look& look, Instant now);
   /// What of it the look allows to go on.

@@ -47,6 +47,7 @@ class Pusher {
       : shared_{hub,
                 options.hub_id,
                 options.ns.empty() ? std::string(api::kPushNamespace) : options.ns,
+                options.hub_ns,
                 options.connect,
                 options.clock,
                 std::make_shared<controller::WorkerPool>(options.threads),
@@ -120,7 +121,7 @@ class Pusher {
     const auto access = member ? member->access() : std::nullopt;
     const auto now = cached(cluster);
     if (!access || !now || is_deleting(*now) || !is_available(*now)) return Outcome{};
-    const auto complete = registration::agent::publish_served_apis(shared_.hub, access->second, *now, shared_.clock->now());
+    const auto complete = registration::agent::publish_served_apis(shared_.hub, access->client, *now, shared_.clock->now());
     if (!complete) log::warn("push", cluster + ": its APIs are not told: " + complete.error().message);
     return Outcome{complete && *complete ? Duration(kApisLook) : Duration(kApisAgain)};
   }
@@ -130,11 +131,11 @@ class Pusher {
     const auto member = find_member(cluster);
     const auto access = member ? member->access() : std::nullopt;
     if (!access) return Outcome{};
-    const auto due = join::renew_token_at(access->first.access.credentials.token);
+    const auto due = join::renew_token_at(access->credential.access.credentials.token);
     if (!due) return Outcome{};
     const Instant now = shared_.clock->now();
     if (now < *due) return Outcome{std::min<Duration>(*due - now, kTokenLook)};
-    const Status renewed = renew(cluster, access->second, now);
+    const Status renewed = renew(cluster, access->renewer, now);
     if (!renewed) {
       log::warn("push", cluster + ": its token was not renewed: " + renewed.error().message);
       return Outcome{kTokenAgain};

@@ -15,6 +15,7 @@ namespace fleetadm::push {
 
 struct PushOptions {
   std::string ns;                                                // of the Secrets; empty: api::kPushNamespace
+  std::string hub_ns;                                            // of the hub itself
   std::string hub_id;                                            // the uid of the hub's namespace kube-system
   Duration period = std::chrono::seconds(10);                    // between two probes of a member that is well
   Holds holds;                                                   // where the cluster says nothing else

@@ -80,11 +80,14 @@ TEST_F(PushGateway, C_TheMemberSeesTheCallerAndNobodyElseMayActThere) {
     return (one.user == "carol" || one.impersonated_user == "carol") && one.uri.starts_with(kDialedMaps.substr(0, 7));
   };
   EXPECT_FALSE(member.audit_since(from, of_carol).empty());
-  // Not as the account that applies works, whoever asks for it.
+  // Not as the user that applies works, whoever asks for it, nor as the account that once did.
   const std::string hub_id = uid_of(fleet()->hub().get("/api/v1/namespaces/kube-system"));
-  const std::string acting = "system:serviceaccount:fleetadm-push-" + hub_id.substr(0, 8) + ":fleetadm-push-work";
-  const Ran as_works = run({"get", "cm", "--cluster", "c1", "--context", "hub", "--as", acting});
-  EXPECT_NE(as_works.code, 0) << as_works.both();
+  const std::string ns = "fleetadm-push-" + hub_id.substr(0, 8);
+  for (const std::string& acting : {"cluster:hub:" + ns + ":works", "system:serviceaccount:" + ns + ":fleetadm-push-work"}) {
+    const Ran as_works = run({"get", "cm", "--cluster", "c1", "--context", "hub", "--as", acting});
+    EXPECT_NE(as_works.code, 0) << as_works.both();
+    EXPECT_EQ(as_works.out.find("proxied"), std::string::npos) << as_works.both();
+  }
   const std::string role =
       "/apis/rbac.authorization.k8s.io/v1/clusterroles/open-cluster-management:fleetadm-push-" + hub_id.substr(0, 8) + ":proxy";
   const Json granted = member.get(role);

@@ -127,7 +127,7 @@ TEST_F(PushJoin, G_WhatFailsLeavesNothing) {
   ASSERT_LT(fleet()->hub().request("DELETE", kPushSecrets + "c3").status, 300);
   // A namespace of somebody else where ours would be: found out only while things are made.
   const std::string hub_id = uid_of(fleet()->hub().get("/api/v1/namespaces/kube-system"));
-  const std::string role = "open-cluster-management:fleetadm-push-" + hub_id.substr(0, 8) + ":work:admin";
+  const std::string role = "open-cluster-management:fleetadm-push-" + hub_id.substr(0, 8) + ":works";
   const std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
   const Json binding{{"apiVersion", "rbac.authorization.k8s.io/v1"},
                      {"kind", "ClusterRoleBinding"},
@@ -250,9 +250,32 @@ TEST_F(PushJoin, K_UnjoinOfADeadMemberTellsWhatStays) {
   EXPECT_TRUE(map_is(2, "first", false));
 }
 
-TEST_F(PushJoin, L_FiguresAreThoseOfNodesAndPods) {
+TEST_F(PushJoin, L_ANewMemberTakesNoMoreWritesThanItMust) {
+  const auto begun_hub = fleet()->hub().audit_position();
+  const auto begun_member = fleet()->spoke(3).audit_position();
   const Ran joined = join("c3", {"--wait=available"});
   ASSERT_EQ(joined.code, 0) << joined.both();
+  std::this_thread::sleep_for(std::chrono::seconds(5));
+  const auto writes = [](const KubeServer& server, std::uintmax_t since) {
+    std::string text;
+    int count = 0;
+    for (const AuditEntry& one : server.audit_since(since)) {
+      const bool reads = one.verb == "get" || one.verb == "list" || one.verb == "watch" || one.uri.find("reviews") != one.uri.npos;
+      const bool of_hub_itself = one.uri.find("/namespaces/open-cluster-management-hub/leases") != one.uri.npos;
+      if (reads || of_hub_itself) continue;
+      ++count;
+      text += "\n" + std::to_string(one.code) + " " + one.verb + " " + one.uri;
+      EXPECT_LT(one.code, 300) << "refused: " << text;
+    }
+    return std::pair(count, text);
+  };
+  const auto [hub, hub_text] = writes(fleet()->hub(), begun_hub);
+  const auto [member, member_text] = writes(fleet()->spoke(3), begun_member);
+  EXPECT_EQ(member, 9) << member_text;
+  EXPECT_EQ(hub, 3 + 6) << "of the command, and of the controllers" << hub_text;
+}
+
+TEST_F(PushJoin, M_FiguresAreThoseOfNodesAndPods) {
   const KubeServer& member = fleet()->spoke(3);
   const auto node = [&](const std::string& name, bool cordoned, const char* ready) {
     const Json object{

@@ -1,6 +1,7 @@
 #include "core/placement/engine/decode.h"
 
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "kubeclient/base/go_numbers.h"
 
 namespace fleetadm::placement {
@@ -61,6 +62,10 @@ Cluster decode_cluster(const Json& object) {
     Taint one{str(taint, {"key"}), str(taint, {"value"}), effect_of(effect), parse_time(str(taint, {"timeAdded"})), {}};
     if (one.effect == Effect::kOther) one.other_effect = std::move(effect);
     cluster.taints.push_back(std::move(one));
+  }
+  if (api::awaits_first_report(object)) {
+    const auto made = parse_time(str(object, {"metadata", "creationTimestamp"}));
+    cluster.taints.push_back({std::string(api::kUnreachableTaint), {}, Effect::kNoSelect, made, {}});
   }
   cluster.cpu = allocatable(object, "cpu");
   cluster.memory = allocatable(object, "memory");

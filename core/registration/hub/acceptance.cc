@@ -1,6 +1,7 @@
 #include "core/registration/hub/acceptance.h"
 
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/registration/hub/namespace_use.h"
 #include "core/registration/hub/rbac.h"
 #include "kubeclient/base/joined.h"
@@ -18,6 +19,8 @@ constexpr Duration kLookAgain = std::chrono::seconds(5);
 constexpr Duration kLookForUse = std::chrono::minutes(5);
 constexpr std::size_t kMostAtOnce = 50;  // names in one selector
 constexpr std::string_view kAccepted = "HubClusterAdminAccepted";
+constexpr std::string_view kAcceptedMessage = "Accepted by hub cluster admin";
+constexpr Duration kFirstReport = std::chrono::seconds(3);  // since it was made, which is told in whole seconds
 constexpr std::string_view kDenied = "HubClusterAdminDenied";
 
 bool is_accepted(const Json& cluster) {
@@ -50,6 +53,22 @@ Acceptance decide_acceptance(const std::optional<Json>& cluster) {
 bool set_accepted(Json& cluster, std::string_view status, std::string_view reason, std::string_view message, Instant now) {
   return controller::set_condition(at_or_make(cluster, {"status", "conditions"}), api::kConditionHubAccepted, status, reason,
                                    message, now);
+}
+
+std::optional<Duration> first_report_due(const Json& cluster, Instant now) {
+  if (!api::awaits_first_report(cluster)) return std::nullopt;
+  const auto made = parse_time(str(cluster, {"metadata", "creationTimestamp"}));
+  if (!made || now < *made || now - *made >= kFirstReport) return std::nullopt;
+  return kFirstReport - (now - *made);
+}
+
+Result<bool> accept_at_once(const kube::Client& hub, const std::string& hub_namespace, Json& cluster, Instant now) {
+  const std::string name = name_of(cluster);
+  if (!first_report_due(cluster, now) || decide_acceptance(cluster) != Acceptance::kAccept) return false;
+  if (!has_cleanup_finalizers(cluster) || !reserved_name(name, hub_namespace).empty()) return false;
+  FLEETADM_TRY(const auto ns, hub.find(res::namespaces(), {}, name));
+  if (!ns || !covers(*ns, cluster_namespace(name))) return false;
+  return set_accepted(cluster, "True", kAccepted, kAcceptedMessage, now);
 }
 
 Result<Outcome> AcceptanceController::reconcile(const std::string& key, std::stop_token stop) {
@@ -110,7 +129,8 @@ Result<Outcome> AcceptanceController::accept(const kube::Client& client, const J
     if (!is_transient(granted.error())) FLEETADM_CHECK(report(client, cluster, "False", "Error", granted.error().message));
     return tl::unexpected(granted.error());
   }
-  FLEETADM_CHECK(report(client, cluster, "True", kAccepted, "Accepted by hub cluster admin"));
+  if (const auto due = first_report_due(cluster, tools_.clock->now()); due && dials_members_) return Outcome{due};
+  FLEETADM_CHECK(report(client, cluster, "True", kAccepted, kAcceptedMessage));
   FLEETADM_CHECK(grants_->keep_figures(client, cluster));
   return Outcome{};
 }

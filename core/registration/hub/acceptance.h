@@ -28,10 +28,21 @@ Acceptance decide_acceptance(const std::optional<Json>& cluster);
 /// Sets HubAcceptedManagedCluster; true where that changed something.
 bool set_accepted(Json& cluster, std::string_view status, std::string_view reason, std::string_view message, Instant now);
 
+/// How long the first report of a push member may still say that it is accepted; nullopt: the AcceptanceController says it.
+std::optional<Duration> first_report_due(const Json& cluster, Instant now);
+/// Of one whose first report is due: says in `cluster` that it is accepted, where the hub has all that the acceptance gives it.
+/// False: not yet, or it is refused, which the AcceptanceController says.
+Result<bool> accept_at_once(const kube::Client& hub, const std::string& hub_namespace, Json& cluster, Instant now);
+
 class AcceptanceController {
  public:
-  AcceptanceController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<const Grants> grants)
-      : tools_(std::move(tools)), clusters_(std::move(clusters)), grants_(std::move(grants)) {}
+  /// `dials_members`: the acceptance of a push member is left to its first report, as long as that is due.
+  AcceptanceController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<const Grants> grants,
+                       bool dials_members = false)
+      : tools_(std::move(tools)),
+        clusters_(std::move(clusters)),
+        grants_(std::move(grants)),
+        dials_members_(dials_members) {}
 
   /// `key` is the cluster's name.
   Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);
@@ -47,6 +58,7 @@ class AcceptanceController {
   Tools tools_;
   std::shared_ptr<kube::Informer> clusters_;
   std::shared_ptr<const Grants> grants_;
+  bool dials_members_;
 };
 
 /// Keeps the two ClusterRoles that all clusters share, while there is a cluster, and removes those of clusters that are gone:

@@ -1,6 +1,7 @@
 #include "core/registration/hub/cluster_defaulter.h"
 
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/registration/hub/rbac.h"
 
 namespace fleetadm::registration::hub {
@@ -18,14 +19,14 @@ bool sync_taints(Json& cluster, Instant now) {
   std::string wanted;
   if (controller::condition_is(cluster, api::kConditionAvailable, "False")) {
     wanted = kUnavailableTaint;
-  } else if (!controller::condition_is(cluster, api::kConditionAvailable, "True")) {
-    wanted = kUnreachableTaint;
+  } else if (!controller::condition_is(cluster, api::kConditionAvailable, "True") && !api::awaits_first_report(cluster)) {
+    wanted = api::kUnreachableTaint;
   }
   bool changed = false;
   bool present = false;
   Json kept = Json::array();
   for (const Json& taint : list_at(cluster, {"spec", "taints"})) {
-    const bool ours = is_taint(taint, kUnreachableTaint) || is_taint(taint, kUnavailableTaint);
+    const bool ours = is_taint(taint, api::kUnreachableTaint) || is_taint(taint, kUnavailableTaint);
     if (ours && (wanted.empty() || !is_taint(taint, wanted) || present)) {
       changed = true;
       continue;

@@ -11,11 +11,11 @@
 
 namespace fleetadm::registration::hub {
 
-inline constexpr std::string_view kUnreachableTaint = "cluster.open-cluster-management.io/unreachable";
 inline constexpr std::string_view kUnavailableTaint = "cluster.open-cluster-management.io/unavailable";
 
-/// The taints that follow the Available condition (absent or Unknown: unreachable, False: unavailable, True: none), and
-/// timeAdded for each taint that has none. Taints of others are kept. True where anything changed.
+/// The taints that follow the Available condition (absent or Unknown: unreachable, False: unavailable, True: none; none while a
+/// push member awaits its first report), and timeAdded for each taint that has none. Taints of others are kept. True where
+/// anything changed.
 bool sync_taints(Json& cluster, Instant now);
 /// An absent or empty set label becomes "default".
 bool default_cluster_set(Json& cluster);

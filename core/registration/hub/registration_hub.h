@@ -17,6 +17,7 @@ namespace fleetadm::registration::hub {
 struct RegistrationOptions {
   std::string hub_namespace;                  // must not become a cluster's namespace
   bool csr = true;                            // agents may ask for certificates
+  bool dials_members = false;                 // and tells with its first report of one that it is accepted
   std::optional<AwsIrsaOptions> awsirsa;      // clusters of EKS may come with their own identity
   std::set<std::string> auto_approve_users;   // whose requests and clusters are accepted without a person; empty: nobody's
   std::map<std::string, std::string> labels;  // for the objects that these controllers create

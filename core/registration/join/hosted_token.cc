@@ -1,5 +1,6 @@
 #include "core/registration/join/hosted_token.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -15,8 +16,11 @@ namespace {
 
 namespace r = kube::resources;
 
-constexpr int kLooks = 10;
-constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
+// A server's controllers take some milliseconds to fill roles in; caches of its replicas, up to seconds.
+constexpr auto kFirstPause = std::chrono::milliseconds(10);
+constexpr auto kLongestPause = std::chrono::milliseconds(500);
+constexpr auto kLookFor = std::chrono::seconds(10);
+constexpr std::string_view kServiceAccountUser = "system:serviceaccount:";
 
 Json document_of(const MemberWay& way, const std::string& token) {
   Json kubeconfig = kube::make_kubeconfig(way.server, way.ca_pem, Json{{"token", token}}, "member");
@@ -26,11 +30,34 @@ Json document_of(const MemberWay& way, const std::string& token) {
   return kubeconfig;
 }
 
-void pause(std::stop_token stop) {
+void pause(const std::stop_token& stop, Duration length) {
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
-  stopped.wait_for(lock, stop, kBetweenLooks, [] { return false; });
+  stopped.wait_for(lock, stop, length, [] { return false; });
+}
+
+/// What a server asks for when somebody acts as `user`.
+Json right_to_act_as(const std::string& user) {
+  Json right{{"verb", "impersonate"}, {"group", ""}};
+  const auto name = user.rfind(':');
+  if (user.starts_with(kServiceAccountUser)) {
+    right["resource"] = "serviceaccounts";
+    right["namespace"] = user.substr(kServiceAccountUser.size(), name - kServiceAccountUser.size());
+    right["name"] = user.substr(name + 1);
+  } else {
+    right["resource"] = "users";
+    right["name"] = user;
+  }
+  return right;
+}
+
+Result<bool> may(const kube::Client& client, const Json& right) {
+  const Json review{{"apiVersion", "authorization.k8s.io/v1"},
+                    {"kind", "SelfSubjectAccessReview"},
+                    {"spec", {{"resourceAttributes", right}}}};
+  FLEETADM_TRY(const Json answer, client.post(r::self_subject_access_reviews().path(""), review, true));
+  return flag(answer, {"status", "allowed"});
 }
 
 }  // namespace
@@ -58,7 +85,8 @@ std::string token_to_keep(const std::string& kubeconfig, const MemberWay& way, I
 }
 
 MemberAccount hosted_member_account() {
-  return {std::string(api::kAgentNamespace), std::string(api::kAgentDeployment), "fleetadm-agent-work"};
+  return {std::string(api::kAgentNamespace), std::string(api::kAgentDeployment), 
+          std::string(kServiceAccountUser) + std::string(api::kAgentNamespace) + ":fleetadm-agent-work"};
 }
 
 Result<std::string> new_member_token(const kube::Client& member, const MemberAccount& account, Duration lifetime) {
@@ -74,27 +102,29 @@ Result<std::string> new_member_token(const kube::Client& member, const MemberAcc
 }
 
 Status check_member_token(const kube::Client& as_agent, const MemberAccount& account, std::stop_token stop) {
-  Json needed{{"verb", "*"}, {"group", "*"}, {"resource", "*"}};
-  if (!account.acts_as.empty()) {
-    needed = {{"verb", "impersonate"},
-              {"group", ""},
-              {"resource", "serviceaccounts"},
-              {"namespace", account.ns},
-              {"name", account.acts_as}};
-  }
-  const Json review{{"apiVersion", "authorization.k8s.io/v1"},
-                    {"kind", "SelfSubjectAccessReview"},
-                    {"spec", {{"resourceAttributes", std::move(needed)}}}};
-  for (int look = 1; look <= kLooks && !stop.stop_requested(); ++look) {
-    const auto answer = as_agent.post(r::self_subject_access_reviews().path(""), review, true);
-    if (!answer) return fail(answer.error().wrap("the member does not take the agent's token"));
-    if (flag(*answer, {"status", "allowed"})) return {};
-    if (look < kLooks) pause(stop);
-  }
+  const Json everything{{"verb", "*"}, {"group", "*"}, {"resource", "*"}};
+  const auto may_all =
+      wait_for_rights(as_agent, {account.acts_as.empty() ? everything : right_to_act_as(account.acts_as)}, std::move(stop));
+  if (!may_all) return fail(may_all.error().wrap("the member does not take the agent's token"));
+  if (*may_all) return {};
   return fail(Category::kAuth, "the agent's account on the member may not do what the agent does",
-              "see whether something removes its Role (namespace " + account.ns +
-                  "), and run the command "
-                  "again");
+              "see whether something removes its roles (namespace " + account.ns + "), and run the command again");
+}
+
+Result<bool> wait_for_rights(const kube::Client& client, const std::vector<Json>& rights, const std::stop_token& stop) {
+  const auto until = std::chrono::steady_clock::now() + kLookFor;
+  Duration wait = kFirstPause;
+  for (auto right = rights.begin(); right != rights.end();) {
+    FLEETADM_TRY(const bool allowed, may(client, *right));
+    if (allowed) {
+      ++right;
+      continue;
+    }
+    if (stop.stop_requested() || std::chrono::steady_clock::now() >= until) return false;
+    pause(stop, wait);
+    wait = std::min<Duration>(2 * wait, kLongestPause);
+  }
+  return true;
 }
 
 }  // namespace fleetadm::join

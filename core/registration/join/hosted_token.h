@@ -5,6 +5,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "kubeclient/base/clock.h"
 #include "kubeclient/config/rest_config.h"
@@ -29,7 +30,8 @@ std::string member_kubeconfig(const MemberWay& way, const std::string& token);
 /// The token in `kubeconfig`, where it is of this way and is not to be renewed at `now`; else empty.
 std::string token_to_keep(const std::string& kubeconfig, const MemberWay& way, Instant now);
 
-/// The account on the member whose token is stored, and the one that it may act as; none: it may do everything itself.
+/// The account on the member whose token is stored, and the user of Kubernetes that it may act as for works; none: it may do
+/// everything itself.
 struct MemberAccount {
   std::string ns;
   std::string name;
@@ -46,5 +48,9 @@ Result<std::string> new_member_token(const kube::Client& member, const MemberAcc
 /// Whether the member takes the token for what an agent does: `as_agent` is a client with it. Asks again for some seconds while
 /// the member has not seen the account's rights yet.
 Status check_member_token(const kube::Client& as_agent, const MemberAccount& account, std::stop_token stop);
+
+/// Whether `client` may do all of these (resourceAttributes of a SelfSubjectAccessReview); it is asked again for some seconds.
+/// False: not all of them.
+Result<bool> wait_for_rights(const kube::Client& client, const std::vector<Json>& rights, const std::stop_token& stop);
 
 }  // namespace fleetadm::join

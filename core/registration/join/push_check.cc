@@ -25,8 +25,6 @@ constexpr SideRight kPushMemberRights[]{{"", "namespaces", "", "create", false},
                                         {"", "serviceaccounts", "", "create", true},
                                         {"", "serviceaccounts", "token", "create", true},
                                         {"apiextensions.k8s.io", "customresourcedefinitions", "", "create", false},
-                                        {"rbac.authorization.k8s.io", "roles", "", "create", true},
-                                        {"rbac.authorization.k8s.io", "rolebindings", "", "create", true},
                                         {"rbac.authorization.k8s.io", "clusterroles", "", "create", false},
                                         {"rbac.authorization.k8s.io", "clusterrolebindings", "", "create", false}};
 constexpr SideRight kKarmadaMemberRights[]{{"", "namespaces", "", "create", false},

@@ -77,33 +77,41 @@ Status remove_types(const kube::Client& member, const std::string& hub_id, const
   return {};
 }
 
-/// Before the roles that it sums up: the server's aggregation would make it anew, as nobody's, when it sees one of these go.
-Status remove_aggregate(const kube::Client& member, const Json& ns, const DepartureOptions& options,
-                        std::vector<Change>& changes) {
-  const std::string sum = "open-cluster-management:" + name_of(ns) + ":work:aggregate";
-  FLEETADM_TRY(const auto aggregate, member.find(r::cluster_roles(), "", sum));
-  if (!aggregate || label_of(*aggregate, install::kPartLabel) != label_of(ns, install::kPartLabel)) return {};
-  return take_away(member, r::cluster_roles(), *aggregate, options, changes);
+/// The server's aggregation would make such a role anew, as nobody's, when it sees one go that it sums up. It keeps its rules, so
+/// that what is interrupted after it can be finished.
+Status end_aggregation(const kube::Client& member, const Json& ns, std::vector<Change>& changes) {
+  const kube::Resource& type = r::cluster_roles();
+  for (const char* sum : {":works", ":work:aggregate"}) {  // the latter of a member that joined before there was one user of works
+    const std::string name = "open-cluster-management:" + name_of(ns) + sum;
+    FLEETADM_TRY(const auto role, member.find(type, "", name));
+    if (!role || label_of(*role, install::kPartLabel) != label_of(ns, install::kPartLabel)) continue;
+    if (find(*role, {"aggregationRule"}) == nullptr) continue;
+    const Json patch{{"metadata", {{"uid", uid_of(*role)}}}, {"aggregationRule", nullptr}};
+    FLEETADM_CHECK(member.patch(type, "", name, kube::PatchType::kMerge, patch).map([](const Json&) {}));
+    changes.push_back({type.kind, "", name, Action::kConfigured, type.group});
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<std::optional<PushMemberSide>> push_member_side(const kube::Client& hub, const std::string& cluster,
                                                        const std::function<kube::Client(const kube::RestConfig&)>& connect) {
-  FLEETADM_TRY(const auto kubeconfig, push_kubeconfig(hub, cluster));
-  if (!kubeconfig) return std::nullopt;
-  FLEETADM_TRY(const MemberAccess access, member_access(*kubeconfig));
-  const auto account = push_account_of(access.credentials.token, cluster);
+  FLEETADM_TRY(const auto stored, push_credential(hub, cluster));
+  if (!stored) return std::nullopt;
+  FLEETADM_TRY(const MemberAccess access, member_access(stored->kubeconfig));
+  const auto account = push_account_of(access.credentials.token, cluster, stored->works_as);
   if (!account) return std::nullopt;
   kube::RestConfig as_worker = access.config;
-  as_worker.impersonate_user = work_user(*account);
+  as_worker.impersonate_user = account->acts_as;
   return PushMemberSide{connect(access.config), connect(as_worker)};
 }
 
 Result<api::MemberNames> stored_names(const kube::Client& hub, const std::string& cluster) {
-  FLEETADM_TRY(const auto kubeconfig, push_kubeconfig(hub, cluster));
-  const auto access = member_access(kubeconfig.value_or(""));
-  const auto account = access ? push_account_of(access->credentials.token, cluster) : std::nullopt;
+  FLEETADM_TRY(const auto stored, push_credential(hub, cluster));
+  if (!stored) return api::MemberNames::kOwn;
+  const auto access = member_access(stored->kubeconfig);
+  const auto account = access ? push_account_of(access->credentials.token, cluster, stored->works_as) : std::nullopt;
   return account && account->acts_as.empty() ? api::MemberNames::kKarmada : api::MemberNames::kOwn;
 }
 
@@ -164,7 +172,7 @@ Result<std::vector<Change>> leave_push_member(const PushMemberSide& member, cons
       changes.push_back(std::move(change));
     }
   } else {
-    FLEETADM_CHECK(remove_aggregate(member.works, root->object, options, changes));
+    FLEETADM_CHECK(end_aggregation(member.works, root->object, changes));
   }
   // Last: with it the rights go.
   FLEETADM_CHECK(take_away(member.own, root->type, root->object, options, changes));

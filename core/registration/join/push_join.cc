@@ -11,6 +11,7 @@
 #include "core/registration/hub/cluster_defaulter.h"
 #include "core/registration/hub/rbac.h"
 #include "core/registration/join/karmada_names.h"
+#include "core/registration/join/push_former.h"
 #include "core/registration/join/push_names.h"
 #include "core/registration/join/push_objects.h"
 #include "kubeclient/base/encoding.h"
@@ -75,7 +76,10 @@ class PushRun {
     FLEETADM_CHECK(on_member());
     FLEETADM_TRY(const std::string kubeconfig, credential());
     FLEETADM_CHECK(on_hub(kubeconfig));
-    return cluster();
+    FLEETADM_CHECK(cluster());
+    if (!former_.there) return {};
+    return remove_former_push(sides_.member, account_.ns, api::push_part_on_member(checked_.identity.hub_id),
+                              [this](Change change) { tell(std::move(change), member_); });
   }
 
   std::vector<Change> all() const {
@@ -87,7 +91,10 @@ class PushRun {
 
   /// In reverse. The namespace of all members stays.
   std::vector<std::string> undo() const {
-    std::vector<std::string> left = install::undo_created(sides_.hub, api::kPushPart, hub_);
+    std::vector<std::string> left;
+    if (!made_namespace_.is_null() && !drop_namespace()) left.push_back("Namespace " + wish_.cluster);
+    const auto of_hub = install::undo_created(sides_.hub, api::kPushPart, hub_);
+    left.insert(left.end(), of_hub.begin(), of_hub.end());
     const auto more = install::undo_created(sides_.member, api::push_part_on_member(checked_.identity.hub_id), member_);
     left.insert(left.end(), more.begin(), more.end());
     return left;
@@ -97,11 +104,12 @@ class PushRun {
   Status apply(const kube::Client& client, std::string part, std::vector<Json> objects, std::vector<Change>& into) const {
     install::Options how = how_;
     how.part = std::move(part);
-    how.told = [&](const Change& change) {
-      into.push_back(change);
-      if (how_.told) how_.told(change);
-    };
+    how.told = [&](const Change& change) { tell(change, into); };
     return install::apply_all(client, std::move(objects), how).map([](const auto&) {});
+  }
+  void tell(Change change, std::vector<Change>& into) const {
+    if (how_.told) how_.told(change);
+    into.push_back(std::move(change));
   }
 
   /// What another has made does not grant what we need: only the types may be another's.
@@ -133,15 +141,40 @@ class PushRun {
     FLEETADM_TRY(const std::string uid, root_uid(sides_.member, checked_.identity, wish_.cluster));
     FLEETADM_TRY(auto types, push_types());
     objects.insert(objects.end(), std::make_move_iterator(types.begin()), std::make_move_iterator(types.end()));
-    FLEETADM_TRY(auto more, push_objects(checked_.identity, wish_.cluster, uid, wish_.full_rights));
+    FLEETADM_TRY(former_, find_former_push(sides_.member, account_.ns, part));
+    FLEETADM_TRY(auto more, push_objects(checked_.identity, wish_.cluster, uid, wish_.full_rights || former_.full_rights));
+    FLEETADM_TRY(const auto admin, sides_.member.find(r::cluster_roles(), "", "admin"));
+    if (admin) follow_admin(*admin, more);
     objects.insert(objects.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     FLEETADM_CHECK(apply(sides_.member, part, std::move(objects), member_));
     return check_ours(member_);
   }
 
   Status try_token(const std::string& token) const {
-    const auto as_account = member_config(checked_.way, sides_.member_config.name, token);
-    return check_member_token(sides_.connect(as_account), account_, how_.stop);
+    kube::RestConfig config = member_config(checked_.way, sides_.member_config.name, token);
+    FLEETADM_CHECK(check_member_token(sides_.connect(config), account_, how_.stop));
+    if (account_.acts_as.empty()) return {};
+    config.impersonate_user = account_.acts_as;
+    return check_rights_of_works(sides_.connect(config));
+  }
+
+  /// That its role is filled in, by the member's own controller: from rules of ours, and from those of `admin`, which let it renew
+  /// the token.
+  Status check_rights_of_works(const kube::Client& as_works) const {
+    const std::vector<Json> needed{
+        {{"verb", "create"}, {"group", api::applied_manifest_works().group}, {"resource", api::applied_manifest_works().plural}},
+        {{"verb", "create"},
+         {"group", ""},
+         {"resource", "serviceaccounts"},
+         {"subresource", "token"},
+         {"namespace", account_.ns},
+         {"name", account_.name}}};
+    const auto has_all = wait_for_rights(as_works, needed, how_.stop);
+    if (!has_all) return fail(has_all.error().wrap("the member does not let the hub's account act as the user of works"));
+    if (*has_all) return {};
+    return fail(Category::kAuth, "the member has not given the user of works its rights",
+                "see whether its kube-controller-manager runs, which fills in the ClusterRole open-cluster-management:" +
+                    account_.ns + ":works, and whether its ClusterRole admin may create serviceaccounts/token");
   }
 
   /// What is stored where it is good, and of this cluster.
@@ -181,9 +214,24 @@ class PushRun {
       if (!dry_) FLEETADM_CHECK(apply(sides_.hub, std::string(install::kHubPart), std::exchange(objects, {}), hub_));
     }
     if (!dry_) FLEETADM_CHECK(take_works_up());
-    objects.push_back(push_secret(wish_.cluster, checked_.identity.cluster_id, kubeconfig));
+    objects.push_back(push_secret(wish_.cluster, checked_.identity.cluster_id, kubeconfig, account_.acts_as));
     FLEETADM_CHECK(apply(sides_.hub, std::string(api::kPushPart), std::move(objects), hub_));
     return check_ours(hub_);
+  }
+
+  /// The one of the cluster, as the hub's controllers would make it; whatever else is there is theirs to judge.
+  Status make_namespace() {
+    const kube::Resource& type = r::namespaces();
+    FLEETADM_TRY(const auto before, sides_.hub.find(type, "", wish_.cluster));
+    if (before) return {};
+    FLEETADM_TRY(made_namespace_, sides_.hub.create(type, "", registration::hub::cluster_namespace(wish_.cluster)));
+    tell({type.kind, {}, wish_.cluster, Action::kCreated, type.group}, clusters_);
+    return {};
+  }
+  Status drop_namespace() const {
+    kube::DeleteOptions how;
+    how.uid = uid_of(made_namespace_);
+    return sides_.hub.remove(r::namespaces(), "", wish_.cluster, how).map([](const auto&) {});
   }
 
   Status cluster() {
@@ -191,6 +239,7 @@ class PushRun {
     Change change{type.kind, {}, wish_.cluster, Action::kUnchanged, type.group};
     FLEETADM_TRY(const auto before, sides_.hub.find(type, "", wish_.cluster));
     if (!before) {
+      FLEETADM_CHECK(make_namespace());
       const Json made = new_push_cluster(checked_, wish_, now_);
       FLEETADM_CHECK(sides_.hub.create(type, "", made).map([](const Json&) {}));
       change.action = Action::kCreated;
@@ -206,8 +255,7 @@ class PushRun {
       set_cluster(checked_, wish_, wanted);
       if (wanted != *before) change.action = Action::kConfigured;
     }
-    if (how_.told) how_.told(change);
-    clusters_.push_back(std::move(change));
+    tell(std::move(change), clusters_);
     return {};
   }
 
@@ -218,6 +266,8 @@ class PushRun {
   Instant now_;
   MemberAccount account_;
   bool dry_;
+  FormerPush former_;
+  Json made_namespace_;
   std::vector<Change> member_;
   std::vector<Change> hub_;
   std::vector<Change> clusters_;

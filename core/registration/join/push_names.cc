@@ -1,5 +1,7 @@
 #include "core/registration/join/push_names.h"
 
+#include <utility>
+
 #include "core/install/install.h"
 #include "kubeclient/base/token_claims.h"
 
@@ -22,26 +24,32 @@ Result<std::optional<Json>> find_ours(const kube::Client& member, const kube::Re
   return found;
 }
 
+std::string former_user(const std::string& ns) {
+  return "system:serviceaccount:" + ns + ":" + std::string(api::kFormerWorkAccount);
+}
+
 }  // namespace
 
 MemberAccount push_account(api::MemberNames names, std::string_view hub_id, std::string_view cluster) {
   if (names == api::MemberNames::kKarmada) return {std::string(api::kKarmadaNamespace), api::karmada_account(cluster), {}};
-  return {api::push_namespace_on_member(hub_id), std::string(api::kPushAccount), std::string(api::kPushWorkAccount)};
+  std::string ns = api::push_namespace_on_member(hub_id);
+  std::string user = api::push_works_user(ns);
+  return {std::move(ns), std::string(api::kPushAccount), std::move(user)};
 }
 
-std::optional<MemberAccount> push_account_of(std::string_view token, std::string_view cluster) {
+std::optional<MemberAccount> push_account_of(std::string_view token, std::string_view cluster, std::string_view works_as) {
   const auto claims = token_claims(token);
   if (!claims) return std::nullopt;
-  if (claims->account == api::kPushAccount)
-    return MemberAccount{claims->account_namespace, claims->account, std::string(api::kPushWorkAccount)};
+  if (claims->account == api::kPushAccount) {
+    return MemberAccount{claims->account_namespace, claims->account,
+                         works_as.empty() ? former_user(claims->account_namespace) : std::string(works_as)};
+  }
   MemberAccount karmadas = push_account(api::MemberNames::kKarmada, {}, cluster);
   if (claims->account == karmadas.name && claims->account_namespace == karmadas.ns) return karmadas;
   return std::nullopt;
 }
 
-std::string work_user(const MemberAccount& account) {
-  return account.acts_as.empty() ? std::string() : "system:serviceaccount:" + account.ns + ":" + account.acts_as;
-}
+bool is_former(const MemberAccount& account) { return account.acts_as == former_user(account.ns); }
 
 Result<std::optional<PushRoot>> find_push_root(const kube::Client& member, std::string_view hub_id, std::string_view cluster) {
   const std::string part = api::push_part_on_member(hub_id);

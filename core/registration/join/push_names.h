@@ -15,10 +15,11 @@ namespace fleetadm::join {
 
 /// Whose token the hub holds, and as whom works are applied.
 MemberAccount push_account(api::MemberNames names, std::string_view hub_id, std::string_view cluster);
-/// Such an account by a token of it; nullopt: it is another's.
-std::optional<MemberAccount> push_account_of(std::string_view token, std::string_view cluster);
-/// The user of Kubernetes that applies works; empty: the account itself.
-std::string work_user(const MemberAccount& account);
+/// Such an account by a token of it, and by the user that the Secret says works are applied as (api::kWorksAsAnnotation);
+/// nullopt: it is another's.
+std::optional<MemberAccount> push_account_of(std::string_view token, std::string_view cluster, std::string_view works_as);
+/// Of a member that joined before works were applied as a user: two accounts, of which the first renews its own token.
+bool is_former(const MemberAccount& account);
 
 /// What owns all else of a hub on a member, so that it goes last: its namespace, or with Karmada's names the binding of its role.
 struct PushRoot {

@@ -20,12 +20,20 @@ struct PushIdentity {
 Result<std::vector<Json>> push_root(const PushIdentity& identity, const std::string& cluster);
 Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& cluster, const std::string& owner_uid,
                                        bool full_rights);
+/// Makes of `objects` what gives works the rights of the member's own role `admin`, where that is not the usual one: made of other
+/// roles, or written by hand.
+void follow_admin(const Json& admin, std::vector<Json>& objects);
 /// The types that works need there.
 Result<std::vector<Json>> push_types();
-/// The Secret on the hub.
-Json push_secret(const std::string& cluster, const std::string& cluster_id, const std::string& kubeconfig);
+/// The Secret on the hub. `works_as`: api::kWorksAsAnnotation.
+Json push_secret(const std::string& cluster, const std::string& cluster_id, const std::string& kubeconfig,
+                 const std::string& works_as);
 
-/// The kubeconfig in a Secret of the hub; nullopt: there is no such Secret of ours.
-Result<std::optional<std::string>> push_kubeconfig(const kube::Client& hub, const std::string& cluster);
+/// What a Secret of the hub says; nullopt: there is no such Secret of ours.
+struct PushCredential {
+  std::string kubeconfig;
+  std::string works_as;
+};
+Result<std::optional<PushCredential>> push_credential(const kube::Client& hub, const std::string& cluster);
 
 }  // namespace fleetadm::join

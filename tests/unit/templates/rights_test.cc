@@ -33,16 +33,25 @@ std::string line_of(const Json& rule) {
   return line + ": " + words(list_at(rule, {"verbs"}));
 }
 
-bool selected(const Json& role, const Json& aggregate) {
-  for (const Json& selector : list_at(aggregate, {"aggregationRule", "clusterRoleSelectors"})) {
-    const auto wanted = strings_at(selector, {"matchLabels"});
-    const auto labels = strings_at(role, {"metadata", "labels"});
-    if (std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) { return labels.contains(one.first); })) return true;
-  }
-  return false;
+bool selects(const Json& selector, const Json& role) {
+  const auto wanted = strings_at(selector, {"matchLabels"});
+  const auto labels = strings_at(role, {"metadata", "labels"});
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) { return labels.contains(one.first); });
 }
 
-/// By subject and scope: the rules of every role that is bound to it, or the name of a role that is not among the objects.
+bool selected(const Json& role, const Json& aggregate) {
+  const Json& selectors = list_at(aggregate, {"aggregationRule", "clusterRoleSelectors"});
+  return std::any_of(selectors.begin(), selectors.end(), [&](const Json& selector) { return selects(selector, role); });
+}
+
+std::string labels_of(const Json& selector) {
+  std::string text;
+  for (const auto& [key, value] : strings_at(selector, {"matchLabels"})) text += (text.empty() ? "" : ",") + key + "=" + value;
+  return text;
+}
+
+/// By subject and scope: the rules of every role that is bound to it, or the name of a role that is not among the objects; of a
+/// role that is made of others, also their labels where none is among the objects.
 std::string rights(std::string_view file, const std::map<std::string, Json>& values) {
   const auto objects = render(file, values);
   if (!objects) return objects.error().message;
@@ -60,6 +69,10 @@ std::string rights(std::string_view file, const std::map<std::string, Json>& val
       for (const Json& part : *objects) {
         if (str(part, {"kind"}) != "ClusterRole" || !selected(part, role)) continue;
         for (const Json& rule : list_at(part, {"rules"})) lines.insert(line_of(rule));
+      }
+      for (const Json& selector : list_at(role, {"aggregationRule", "clusterRoleSelectors"})) {
+        const auto is_of_it = [&](const Json& part) { return selects(selector, part); };
+        if (std::none_of(objects->begin(), objects->end(), is_of_it)) lines.insert("the roles with " + labels_of(selector));
       }
     }
     if (!found) lines.insert("the role " + str(binding, {"roleRef", "name"}));
@@ -87,8 +100,8 @@ TEST(Rights, AreThoseThatWereApproved) {
       rights("agent/rbac.yaml",
              {{"secrets", Json{"bootstrap-hub-kubeconfig", "hub-kubeconfig-secret"}}, {"hub_secret", "hub-kubeconfig-secret"}}) +
       rights("agent/figures.yaml", {}) + rights("hosted/rbac.yaml", {{"namespace", "hosted"}}) +
-      rights("push/member.yaml", {{"namespace", "fleetadm-push-0"}}) +
-      rights("push/full-rights.yaml", {{"namespace", "fleetadm-push-0"}}) +
+      rights("push/member.yaml", {{"namespace", "fleetadm-push-0"}, {"user", "cluster:hub:fleetadm-push-0:works"}}) +
+      rights("push/full-rights.yaml", {{"namespace", "fleetadm-push-0"}, {"user", "cluster:hub:fleetadm-push-0:works"}}) +
       rights("push/karmada.yaml", {{"cluster", "c1"}, {"hub", "0"}});
   if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(approved_file()) << now;
   std::ifstream in(approved_file());

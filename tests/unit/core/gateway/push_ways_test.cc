@@ -115,9 +115,9 @@ class PushWaysTest : public ::testing::Test {
               {"spec", {{"hubAcceptsClient", accepted}}}});
   }
   void store(int token, const DialedMember& at) const {
-    hub->put(
-        types::secrets(),
-        join::push_secret("c1", kClusterId, join::member_kubeconfig({at.url(), ca.certificate, {}, {}}, token_number(token))));
+    hub->put(types::secrets(),
+             join::push_secret("c1", kClusterId, join::member_kubeconfig({at.url(), ca.certificate, {}, {}}, token_number(token)),
+                               ""));
   }
   void store(int token) const { store(token, member); }
   void grant(const std::set<std::string>& users, const std::set<std::string>& groups) const {

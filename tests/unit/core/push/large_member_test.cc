@@ -155,7 +155,7 @@ TEST(LargeMember, TakesNoMoreThanItsBound) {
     return kube::Client::connect(config);
   };
   const auto clock = Clock::system();
-  const Shared shared{connect({}),           "hub", "ns", connect, clock, std::make_shared<controller::WorkerPool>(1),
+  const Shared shared{connect({}),           "hub", "ns", "hub-ns", connect, clock, std::make_shared<controller::WorkerPool>(1),
                       std::chrono::hours(1), {},    {}};
   controller::give_memory_back();
   const Highest highest;

@@ -74,6 +74,56 @@ TEST_F(AcceptanceTest, AcceptedGetsNamespaceRbacLeaseAndCondition) {
   EXPECT_EQ(find(lease, {"spec", "leaseDurationSeconds"}), nullptr);
 }
 
+Json new_push_member(const std::string& name) {
+  return {{"apiVersion", "cluster.open-cluster-management.io/v1"},
+          {"kind", "ManagedCluster"},
+          {"metadata",
+           {{"name", name},
+            {"creationTimestamp", "2026-01-01T00:00:00Z"},
+            {"labels", {{std::string(api::kModeLabel), std::string(api::kPushMode)}}},
+            {"finalizers", {std::string(kResourceCleanupFinalizer), std::string(kApiCleanupFinalizer)}}}},
+          {"spec", {{"hubAcceptsClient", true}}}};
+}
+
+TEST_F(AcceptanceTest, ThePushersFirstReportMayTellIt) {
+  const std::string hub_ns(api::kHubNamespace);
+  Json member = api->put(api::managed_clusters(), new_push_member("c1"));
+  HubLife hub(api, clock);
+  hub.acceptance = std::make_unique<AcceptanceController>(hub.tools, hub.clusters, hub.grants_of(hub.drivers), true);
+  const auto told = accept_at_once(api->client(), hub_ns, member, clock->now());
+  ASSERT_TRUE(told);
+  EXPECT_FALSE(*told) << "there is no namespace";
+  const auto first = hub.acceptance->reconcile("c1", {});
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_TRUE(exists(res::namespaces(), {}, "c1"));
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "") << "left to the first report";
+  ASSERT_TRUE(accept_at_once(api->client(), hub_ns, member, clock->now()).value());
+  EXPECT_EQ(acceptance_condition(member, "HubAcceptedManagedCluster", "reason"), "HubClusterAdminAccepted");
+  EXPECT_EQ(acceptance_condition(member, "HubAcceptedManagedCluster", "status"), "True");
+  clock->advance(std::chrono::seconds(4));
+  Json late = cluster("c1");
+  EXPECT_FALSE(accept_at_once(api->client(), hub_ns, late, clock->now()).value()) << "both would write";
+  ASSERT_TRUE(hub.acceptance->reconcile("c1", {}));
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True") << "nobody has looked at it";
+}
+
+TEST_F(AcceptanceTest, TheFirstReportAcceptsNobodyWhomTheHubDoesNot) {
+  const std::string hub_ns(api::kHubNamespace);
+  const auto accepts = [&](Json member) { return accept_at_once(api->client(), hub_ns, member, clock->now()).value(); };
+  api->put(res::namespaces(), cluster_namespace("c1"));
+  EXPECT_TRUE(accepts(new_push_member("c1")));
+  Json refused = new_push_member("c1");
+  refused["spec"]["hubAcceptsClient"] = false;
+  EXPECT_FALSE(accepts(refused));
+  Json incomplete = new_push_member("c1");
+  incomplete["metadata"].erase("finalizers");
+  EXPECT_FALSE(accepts(incomplete));
+  api->put(res::namespaces(), {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "c2"}}}});
+  EXPECT_FALSE(accepts(new_push_member("c2"))) << "somebody else's namespace";
+  api->put(res::namespaces(), cluster_namespace("kube-system"));
+  EXPECT_FALSE(accepts(new_push_member("kube-system")));
+}
+
 TEST_F(AcceptanceTest, AnAgentThatTellsFiguresMayTellItsApisWhileItDoes) {
   put_cluster("c1", true);
   HubLife hub(api, clock);

@@ -103,6 +103,20 @@ TEST(TaintRules, FollowAvailability) {
   }
 }
 
+TEST(TaintRules, APushMemberHasNoneBeforeItsFirstReport) {
+  const Instant now = at("2026-01-01T00:00:00Z");
+  Json cluster{{"metadata", {{"labels", {{std::string(api::kModeLabel), std::string(api::kPushMode)}}}}},
+               {"spec", {{"hubAcceptsClient", true}}}};
+  EXPECT_FALSE(sync_taints(cluster, now));
+  Json refused = cluster;
+  refused["spec"]["hubAcceptsClient"] = false;
+  EXPECT_TRUE(sync_taints(refused, now));
+  cluster["status"]["conditions"] = Json::array({{{"type", "HubAcceptedManagedCluster"}, {"status", "True"}}});
+  EXPECT_TRUE(sync_taints(cluster, now)) << "accepted, and it was not looked at";
+  EXPECT_EQ(taints(cluster),
+            std::set<std::string>{"cluster.open-cluster-management.io/unreachable:NoSelect:2026-01-01T00:00:00Z"});
+}
+
 TEST(TaintRules, KeepWhatPeopleWroteAndStampIt) {
   Json cluster = {{"spec",
                    {{"taints",

@@ -78,15 +78,24 @@ class KarmadaNamesTest : public ::testing::Test {
 };
 
 TEST_F(KarmadaNamesTest, AnAccountIsKnownByItsToken) {
-  const auto own = push_account_of(token_of_account("fleetadm-push-01234567", "fleetadm-push"), "c1");
+  const std::string token = token_of_account("fleetadm-push-01234567", "fleetadm-push");
+  const MemberAccount wanted = push_account(api::MemberNames::kOwn, kHubId, "c1");
+  EXPECT_EQ(wanted.acts_as, "cluster:hub:fleetadm-push-01234567:works");
+  const auto own = push_account_of(token, "c1", wanted.acts_as);
   ASSERT_TRUE(own);
-  EXPECT_EQ(work_user(*own), "system:serviceaccount:fleetadm-push-01234567:fleetadm-push-work");
-  const auto karmadas = push_account_of(token_of_account("karmada-cluster", "karmada-c1"), "c1");
+  EXPECT_EQ(*own, wanted);
+  EXPECT_FALSE(is_former(*own));
+  const auto former = push_account_of(token, "c1", "");
+  ASSERT_TRUE(former);
+  EXPECT_EQ(former->acts_as, "system:serviceaccount:fleetadm-push-01234567:fleetadm-push-work");
+  EXPECT_TRUE(is_former(*former));
+  const auto karmadas = push_account_of(token_of_account("karmada-cluster", "karmada-c1"), "c1", "");
   ASSERT_TRUE(karmadas);
-  EXPECT_EQ(work_user(*karmadas), "");
-  EXPECT_FALSE(push_account_of(token_of_account("karmada-cluster", "karmada-c1"), "c2")) << "another cluster's";
-  EXPECT_FALSE(push_account_of(token_of_account("elsewhere", "karmada-c1"), "c1"));
-  EXPECT_FALSE(push_account_of("no token", "c1"));
+  EXPECT_EQ(karmadas->acts_as, "");
+  EXPECT_FALSE(is_former(*karmadas));
+  EXPECT_FALSE(push_account_of(token_of_account("karmada-cluster", "karmada-c1"), "c2", "")) << "another cluster's";
+  EXPECT_FALSE(push_account_of(token_of_account("elsewhere", "karmada-c1"), "c1", ""));
+  EXPECT_FALSE(push_account_of("no token", "c1", ""));
 }
 
 TEST_F(KarmadaNamesTest, TheHubIsFoundByTheBindingThatOwnsTheRest) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "core/api/push_member.h"
+#include "core/placement/engine/decode.h"
 #include "core/placement/engine/stages.h"
 #include "tests/unit/core/placement/fixtures.h"
 
@@ -531,6 +533,21 @@ TEST(PlacementEdgeCases, ObjectsOfAHundred) {
   EXPECT_EQ(pass.decisions[0].clusters.front(), "cluster0");
   EXPECT_EQ(pass.decisions[0].clusters.back(), "cluster80");
   EXPECT_EQ(pass.surplus, std::vector<std::string>{"p-decision-9"}) << "P67";
+}
+
+TEST(DecodedCluster, APushMemberIsUnreachableUntilItsFirstReport) {
+  Json member{{"metadata",
+               {{"name", "c1"},
+                {"creationTimestamp", "2026-01-01T00:00:00Z"},
+                {"labels", {{std::string(api::kModeLabel), std::string(api::kPushMode)}}}}},
+              {"spec", {{"hubAcceptsClient", true}}}};
+  const auto unseen = decode_cluster(member).taints;
+  ASSERT_EQ(unseen.size(), 1U);
+  EXPECT_EQ(unseen.front().key, "cluster.open-cluster-management.io/unreachable");
+  EXPECT_EQ(unseen.front().effect, Effect::kNoSelect);
+  EXPECT_EQ(unseen.front().added, parse_time("2026-01-01T00:00:00Z"));
+  member["status"]["conditions"] = Json::array({{{"type", "HubAcceptedManagedCluster"}, {"status", "True"}}});
+  EXPECT_TRUE(decode_cluster(member).taints.empty());
 }
 
 }  // namespace

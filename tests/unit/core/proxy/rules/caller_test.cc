@@ -29,10 +29,11 @@ TEST(CallerAtMember, ServiceAccountsOfTheHubAreNotThoseOfTheMember) {
 }
 
 TEST(CallerAtMember, ReservedUsersAreRefused) {
-  for (const char* name : {"", "system:anonymous", "system:admin", "system:kube-controller-manager", "system:node:n1",
-                           "system:open-cluster-management:c1:agent", "system:serviceaccount:kube-system",
-                           "system:serviceaccount::default", "system:serviceaccount:a:b:c", "system:serviceaccount:A:b",
-                           "cluster:hub:system:serviceaccount:kube-system:default", "jane\nx", "jane\xff"}) {
+  for (const char* name :
+       {"", "system:anonymous", "system:admin", "system:kube-controller-manager", "system:node:n1",
+        "system:open-cluster-management:c1:agent", "system:serviceaccount:kube-system", "system:serviceaccount::default",
+        "system:serviceaccount:a:b:c", "system:serviceaccount:A:b", "cluster:hub:system:serviceaccount:kube-system:default",
+        "cluster:hub:fleetadm-push-01234567:works", "jane\nx", "jane\xff"}) {
     const auto out = caller_at_member(caller(name));
     ASSERT_FALSE(out) << name;
     EXPECT_EQ(out.error().code, 403) << name;
@@ -68,8 +69,9 @@ TEST(CheckCaller, TheAgentBelievesNoReservedName) {
   EXPECT_TRUE(check_caller(caller("jane", {"devs"})));
   EXPECT_TRUE(check_caller(caller("cluster:hub:system:serviceaccount:a:b", {"cluster:hub:system:serviceaccounts:a"})));
   for (const auto& bad : {caller(""), caller("system:admin"), caller("system:serviceaccount:a:b"), caller("cluster:hub:jane"),
-                          caller("cluster:hub:system:admin"), caller("jane", {"system:masters"}), caller("jane", {""}),
-                          caller("jane", {"system:authenticated"}), caller("jane", {"cluster:hub:system:masters"})}) {
+                          caller("cluster:hub:system:admin"), caller("cluster:hub:fleetadm-push-01234567:works"),
+                          caller("jane", {"system:masters"}), caller("jane", {""}), caller("jane", {"system:authenticated"}),
+                          caller("jane", {"cluster:hub:system:masters"})}) {
     const auto verdict = check_caller(bad);
     ASSERT_FALSE(verdict) << bad.name;
     EXPECT_EQ(verdict.error().code, 403);
