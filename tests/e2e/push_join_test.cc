@@ -260,7 +260,8 @@ TEST_F(PushJoin, L_ANewMemberTakesNoMoreWritesThanItMust) {
     std::string text;
     int count = 0;
     for (const AuditEntry& one : server.audit_since(since)) {
-      const bool reads = one.verb == "get" || one.verb == "list" || one.verb == "watch" || one.uri.find("reviews") != one.uri.npos;
+      const bool reads =
+          one.verb == "get" || one.verb == "list" || one.verb == "watch" || one.uri.find("reviews") != one.uri.npos;
       const bool of_hub_itself = one.uri.find("/namespaces/open-cluster-management-hub/leases") != one.uri.npos;
       if (reads || of_hub_itself) continue;
       ++count;

@@ -146,7 +146,14 @@ class PushRun {
     FLEETADM_TRY(const auto admin, sides_.member.find(r::cluster_roles(), "", "admin"));
     if (admin) follow_admin(*admin, more);
     objects.insert(objects.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    // Taken back at once, such a role would be made anew by whoever was just filling it in: last, when nothing else is another's.
+    const auto sums = std::stable_partition(objects.begin(), objects.end(),
+                                            [](const Json& object) { return find(object, {"aggregationRule"}) == nullptr; });
+    std::vector<Json> filled_in{std::make_move_iterator(sums), std::make_move_iterator(objects.end())};
+    objects.erase(sums, objects.end());
     FLEETADM_CHECK(apply(sides_.member, part, std::move(objects), member_));
+    FLEETADM_CHECK(check_ours(member_));
+    FLEETADM_CHECK(apply(sides_.member, part, std::move(filled_in), member_));
     return check_ours(member_);
   }
 

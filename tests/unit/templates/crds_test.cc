@@ -91,7 +91,7 @@ TEST(Templates, EveryFileIsYamlWithNamedObjects) {
                                            {"namespace", "agents"},
                                            {"cluster", "c1"},
                                            {"hub", "x"},
-                                          {"user", "x"},
+                                           {"user", "x"},
                                            {"proxy_namespace", "proxy"},
                                            {"proxy_secrets", Json::array({"x"})}};
   ASSERT_FALSE(list("").empty());
