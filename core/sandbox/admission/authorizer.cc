@@ -17,7 +17,7 @@ struct Subject {
 using SubjectPtr = std::shared_ptr<const Subject>;
 
 /// None of these is equal to anything: the server's have no equality either.
-struct AuthorizerValue final : cel::Opaque {
+struct AuthorizerValue final : cel::OpaqueOf<AuthorizerValue> {
   explicit AuthorizerValue(SubjectPtr of) : subject(std::move(of)) {}
   Type type() const override { return authorizer_type(); }
   bool equals(const Opaque&) const override { return false; }
@@ -28,7 +28,7 @@ Type path_check_type() { return Type::opaque("kubernetes.authorization.PathCheck
 Type group_check_type() { return Type::opaque("kubernetes.authorization.GroupCheck"); }
 Type decision_type() { return Type::opaque("kubernetes.authorization.Decision"); }
 
-struct PathCheckValue final : cel::Opaque {
+struct PathCheckValue final : cel::OpaqueOf<PathCheckValue> {
   PathCheckValue(SubjectPtr of, std::string at) : subject(std::move(of)), path(std::move(at)) {}
   Type type() const override { return path_check_type(); }
   bool equals(const Opaque&) const override { return false; }
@@ -36,7 +36,7 @@ struct PathCheckValue final : cel::Opaque {
   std::string path;
 };
 
-struct GroupCheckValue final : cel::Opaque {
+struct GroupCheckValue final : cel::OpaqueOf<GroupCheckValue> {
   GroupCheckValue(SubjectPtr of, std::string name) : subject(std::move(of)), group(std::move(name)) {}
   Type type() const override { return group_check_type(); }
   bool equals(const Opaque&) const override { return false; }
@@ -44,7 +44,7 @@ struct GroupCheckValue final : cel::Opaque {
   std::string group;
 };
 
-struct ResourceCheckValue final : cel::Opaque {
+struct ResourceCheckValue final : cel::OpaqueOf<ResourceCheckValue> {
   ResourceCheckValue(SubjectPtr of, serve::Attributes about) : subject(std::move(of)), what(std::move(about)) {}
   Type type() const override { return resource_check_type(); }
   bool equals(const Opaque&) const override { return false; }
@@ -52,7 +52,7 @@ struct ResourceCheckValue final : cel::Opaque {
   serve::Attributes what;
 };
 
-struct DecisionValue final : cel::Opaque {
+struct DecisionValue final : cel::OpaqueOf<DecisionValue> {
   explicit DecisionValue(Decision made) : decision(std::move(made)) {}
   Type type() const override { return decision_type(); }
   bool equals(const Opaque&) const override { return false; }
