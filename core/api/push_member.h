@@ -49,7 +49,9 @@ inline std::string push_namespace_on_member(std::string_view hub_id) {
 }
 /// The user that works are applied as, by that namespace. Its prefix is reserved: the gateway lets nobody of such a name act at
 /// members (docs/reference/gateway.md#identities).
-inline std::string push_works_user(std::string_view ns_on_member) { return "cluster:hub:" + std::string(ns_on_member) + ":works"; }
+inline std::string push_works_user(std::string_view ns_on_member) {
+  return "cluster:hub:" + std::string(ns_on_member) + ":works";
+}
 /// What `karmadactl join` calls the same things (docs/reference/registration.md#karmadas-names): the namespace, which is of all
 /// who do so, the account that it makes for callers, and the account, the ClusterRole and its binding of one cluster.
 inline constexpr std::string_view kKarmadaNamespace = "karmada-cluster";
@@ -75,8 +77,8 @@ inline bool is_push_member(const Json& managed_cluster) { return label_of(manage
 
 /// Of a cluster that is not heard of.
 inline constexpr std::string_view kUnreachableTaint = "cluster.open-cluster-management.io/unreachable";
-/// Whether nothing has been said yet of a push member that is to be accepted. What is said first is mostly that it is accepted and
-/// available, at once; until then it counts as unreachable, without the taint.
+/// Whether nothing has been said yet of a push member that is to be accepted. What is said first is mostly that it is accepted
+/// and available, at once; until then it counts as unreachable, without the taint.
 inline bool awaits_first_report(const Json& managed_cluster) {
   if (!is_push_member(managed_cluster) || !flag(managed_cluster, {"spec", "hubAcceptsClient"})) return false;
   const Json& conditions = list_at(managed_cluster, {"status", "conditions"});

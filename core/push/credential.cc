@@ -17,8 +17,8 @@ Result<Credential> credential_of(const Json& secret) {
   credential.cluster_id = annotation_of(secret, api::kClusterIdAnnotation);
   if (credential.cluster_id.empty())
     return fail(Category::kInvalid, "it has no annotation " + std::string(api::kClusterIdAnnotation));
-  auto account = join::push_account_of(credential.access.credentials.token, name_of(secret),
-                                       annotation_of(secret, api::kWorksAsAnnotation));
+  auto account =
+      join::push_account_of(credential.access.credentials.token, name_of(secret), annotation_of(secret, api::kWorksAsAnnotation));
   if (!account) {
     return fail(Category::kInvalid, "its token is none of an account " + std::string(api::kPushAccount) + ", nor of " +
                                         std::string(api::kKarmadaNamespace) + "/" + api::karmada_account(name_of(secret)));

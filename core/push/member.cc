@@ -272,8 +272,8 @@ Result<controller::Outcome> Member::report(const kube::CachedPtr& object) {
   return tell(object, cluster, cluster, *seen_now, now_line, now);
 }
 
-Result<controller::Outcome> Member::tell(const kube::CachedPtr& object, const Json& cluster, const Json& judged,
-                                         const Look& look, const LinePtr& now_line, Instant now) {
+Result<controller::Outcome> Member::tell(const kube::CachedPtr& object, const Json& cluster, const Json& judged, const Look& look,
+                                         const LinePtr& now_line, Instant now) {
   rest_.reset();
   const auto revision = now_line ? now_line->revision(now) : std::nullopt;  // before it is observed
   const Holds holds = holds_of(cluster, shared_.holds);

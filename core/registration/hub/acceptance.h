@@ -39,10 +39,7 @@ class AcceptanceController {
   /// `dials_members`: the acceptance of a push member is left to its first report, as long as that is due.
   AcceptanceController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<const Grants> grants,
                        bool dials_members = false)
-      : tools_(std::move(tools)),
-        clusters_(std::move(clusters)),
-        grants_(std::move(grants)),
-        dials_members_(dials_members) {}
+      : tools_(std::move(tools)), clusters_(std::move(clusters)), grants_(std::move(grants)), dials_members_(dials_members) {}
 
   /// `key` is the cluster's name.
   Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);

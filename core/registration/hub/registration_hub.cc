@@ -91,8 +91,9 @@ class Wiring {
     const auto grants = std::make_shared<const Grants>(tools_, caches, options_.hub_namespace, drivers_);
     Manager::enqueue_on(*clusters_, manager_.add(named("cluster-cleanup", 2),
                                                  reconciler(std::make_shared<CleanupController>(tools_, clusters_, grants))));
-    const auto queue = manager_.add(named("cluster-acceptance", 2),
-                                    reconciler(std::make_shared<AcceptanceController>(tools_, clusters_, grants, options_.dials_members)));
+    const auto queue =
+        manager_.add(named("cluster-acceptance", 2),
+                     reconciler(std::make_shared<AcceptanceController>(tools_, clusters_, grants, options_.dials_members)));
     Manager::enqueue_on(*clusters_, queue);
     // What someone else changed or removed is brought back at once.
     for (const auto& owned : {caches.namespaces, caches.cluster_roles, caches.cluster_role_bindings, caches.role_bindings}) {

@@ -53,9 +53,8 @@ Json right_to_act_as(const std::string& user) {
 }
 
 Result<bool> may(const kube::Client& client, const Json& right) {
-  const Json review{{"apiVersion", "authorization.k8s.io/v1"},
-                    {"kind", "SelfSubjectAccessReview"},
-                    {"spec", {{"resourceAttributes", right}}}};
+  const Json review{
+      {"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SelfSubjectAccessReview"}, {"spec", {{"resourceAttributes", right}}}};
   FLEETADM_TRY(const Json answer, client.post(r::self_subject_access_reviews().path(""), review, true));
   return flag(answer, {"status", "allowed"});
 }
@@ -85,7 +84,7 @@ std::string token_to_keep(const std::string& kubeconfig, const MemberWay& way, I
 }
 
 MemberAccount hosted_member_account() {
-  return {std::string(api::kAgentNamespace), std::string(api::kAgentDeployment), 
+  return {std::string(api::kAgentNamespace), std::string(api::kAgentDeployment),
           std::string(kServiceAccountUser) + std::string(api::kAgentNamespace) + ":fleetadm-agent-work"};
 }
 

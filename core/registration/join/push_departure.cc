@@ -81,7 +81,8 @@ Status remove_types(const kube::Client& member, const std::string& hub_id, const
 /// that what is interrupted after it can be finished.
 Status end_aggregation(const kube::Client& member, const Json& ns, std::vector<Change>& changes) {
   const kube::Resource& type = r::cluster_roles();
-  for (const char* sum : {":works", ":work:aggregate"}) {  // the latter of a member that joined before there was one user of works
+  for (const char* sum :
+       {":works", ":work:aggregate"}) {  // the latter of a member that joined before there was one user of works
     const std::string name = "open-cluster-management:" + name_of(ns) + sum;
     FLEETADM_TRY(const auto role, member.find(type, "", name));
     if (!role || label_of(*role, install::kPartLabel) != label_of(ns, install::kPartLabel)) continue;

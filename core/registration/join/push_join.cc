@@ -165,8 +165,8 @@ class PushRun {
     return check_rights_of_works(sides_.connect(config));
   }
 
-  /// That its role is filled in, by the member's own controller: from rules of ours, and from those of `admin`, which let it renew
-  /// the token.
+  /// That its role is filled in, by the member's own controller: from rules of ours, and from those of `admin`, which let it
+  /// renew the token.
   Status check_rights_of_works(const kube::Client& as_works) const {
     const std::vector<Json> needed{
         {{"verb", "create"}, {"group", api::applied_manifest_works().group}, {"resource", api::applied_manifest_works().plural}},

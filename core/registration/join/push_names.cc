@@ -55,8 +55,11 @@ Result<std::optional<PushRoot>> find_push_root(const kube::Client& member, std::
   const std::string part = api::push_part_on_member(hub_id);
   FLEETADM_TRY(auto ns, find_ours(member, r::namespaces(), api::push_namespace_on_member(hub_id), part));
   if (ns && !is_deleting(*ns)) return PushRoot{api::MemberNames::kOwn, r::namespaces(), std::move(*ns)};
-  FLEETADM_TRY(auto binding, find_ours(member, r::cluster_role_bindings(), api::karmada_role(cluster), part));
-  if (binding) return PushRoot{api::MemberNames::kKarmada, r::cluster_role_bindings(), std::move(*binding)};
+  auto binding = find_ours(member, r::cluster_role_bindings(), api::karmada_role(cluster), part);
+  // The hub's own account may not look, and is not there where the names are Karmada's.
+  const bool may_not_look = !binding && binding.error().category == Category::kAuth && ns;
+  if (!binding && !may_not_look) return fail(binding.error());
+  if (binding && *binding) return PushRoot{api::MemberNames::kKarmada, r::cluster_role_bindings(), std::move(**binding)};
   if (ns) return PushRoot{api::MemberNames::kOwn, r::namespaces(), std::move(*ns)};
   return std::nullopt;
 }

@@ -20,8 +20,8 @@ struct PushIdentity {
 Result<std::vector<Json>> push_root(const PushIdentity& identity, const std::string& cluster);
 Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& cluster, const std::string& owner_uid,
                                        bool full_rights);
-/// Makes of `objects` what gives works the rights of the member's own role `admin`, where that is not the usual one: made of other
-/// roles, or written by hand.
+/// Makes of `objects` what gives works the rights of the member's own role `admin`, where that is not the usual one: made of
+/// other roles, or written by hand.
 void follow_admin(const Json& admin, std::vector<Json>& objects);
 /// The types that works need there.
 Result<std::vector<Json>> push_types();

@@ -127,6 +127,8 @@ TEST_F(KarmadaNamesTest, ANamespaceThatIsBeingDeletedOwnsNothingNew) {
   ASSERT_TRUE(alone);
   EXPECT_EQ(alone->names, api::MemberNames::kOwn);
   EXPECT_EQ(pushed_as(api_->client(), kHubId).value(), "former");
+  api_->fail_next("get", "clusterrolebindings", 403, "Forbidden");
+  EXPECT_EQ(find_push_root(api_->client(), kHubId, "c1").value()->names, api::MemberNames::kOwn) << "to the hub's own account";
   make_ours("c1");
   const auto root = find_push_root(api_->client(), kHubId, "c1").value();
   ASSERT_TRUE(root);
