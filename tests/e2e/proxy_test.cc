@@ -34,9 +34,6 @@ Json proxied_map(const std::string& name, const std::string& value) {
   return {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}, {"data", {{"key", value}}}};
 }
 
-/// The sandbox writes down as whom a request acted, kube-apiserver also who made it.
-std::string acting(const AuditEntry& one) { return one.impersonated_user.empty() ? one.user : one.impersonated_user; }
-
 /// Somebody with a client certificate, or a token, of the hub.
 struct Person {
   pki::KeyPair certificate{};
@@ -124,7 +121,7 @@ TEST_F(Proxy, A_WhoHasNoRightOnTheHubGetsNoFurther) {
   EXPECT_EQ(ask({{}, "not-a-token"}, std::string(kProxiedMaps)).status, 401);
   EXPECT_TRUE(
       member()
-          .audit_since(from, [](const AuditEntry& one) { return acting(one) == "alice" && one.uri.starts_with(kProxiedMaps); })
+          .audit_since(from, [](const AuditEntry& one) { return one.acting() == "alice" && one.uri.starts_with(kProxiedMaps); })
           .empty());
   EXPECT_TRUE(member().get(kAgentRole).is_null()) << "nobody may use it, so the agent may act as nobody";
 }
@@ -162,7 +159,7 @@ TEST_F(Proxy, B_TheMembersOwnRulesJudgeTheCaller) {
   const auto entries = member().audit_since(from, [](const AuditEntry& one) { return one.uri.starts_with(kProxiedMaps); });
   ASSERT_FALSE(entries.empty());
   for (const AuditEntry& one : entries) {
-    EXPECT_EQ(acting(one), "alice") << one.verb << " " << one.uri;
+    EXPECT_EQ(one.acting(), "alice") << one.verb << " " << one.uri;
     if (!KubeServer::on_sandbox()) {
       EXPECT_EQ(one.user, "system:serviceaccount:open-cluster-management-agent:fleetadm-agent") << one.verb << " " << one.uri;
     }
@@ -211,7 +208,7 @@ TEST_F(Proxy, D_AccountsOfTheHubHaveNamesOfTheirOwn) {
   EXPECT_EQ(read_file(member().audit_file()).find(ci.token), std::string::npos);
   EXPECT_FALSE(
       member()
-          .audit_since(from, [](const AuditEntry& one) { return acting(one) == "cluster:hub:system:serviceaccount:default:ci"; })
+          .audit_since(from, [](const AuditEntry& one) { return one.acting() == "cluster:hub:system:serviceaccount:default:ci"; })
           .empty());
 }
 
@@ -242,7 +239,7 @@ TEST_F(Proxy, E_WhoMayImpersonateOnTheHubActsAsThemAtTheMember) {
   EXPECT_EQ(as({"Impersonate-Group: devs"}).status, 400);
   for (const AuditEntry& one :
        member().audit_since(from, [](const AuditEntry& entry) { return entry.uri.starts_with(kProxiedMaps); }))
-    EXPECT_EQ(acting(one), "alice") << one.uri;
+    EXPECT_EQ(one.acting(), "alice") << one.uri;
 }
 
 TEST_F(Proxy, F_AGatewayThatIsReplacedServesAgain) {

@@ -88,7 +88,7 @@ class PushJoinFormer : public PushFleet {
   static bool wrote_as(const std::string& user, std::uintmax_t since) {
     const auto writes_map = [&](const AuditEntry& one) {
       const bool writes = one.verb == "create" || one.verb == "patch" || one.verb == "update";
-      return writes && one.impersonated_user == user && one.uri.find("/configmaps") != std::string::npos;
+      return writes && one.acting() == user && one.uri.find("/configmaps") != std::string::npos;
     };
     return eventually([&] { return !member().audit_since(since, writes_map).empty(); });
   }

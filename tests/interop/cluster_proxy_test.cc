@@ -119,8 +119,7 @@ TEST_F(ProxyAgentPeers, OurAgentTakesThePlaceOfUpstreams) {
 
   // A caller of the hub by its own name, whose token the member has not seen.
   const auto acted = [&](const AuditEntry& entry) {
-    const std::string& as = entry.impersonated_user.empty() ? entry.user : entry.impersonated_user;  // a sandbox tells only whom
-    return as == "cluster:hub:system:serviceaccount:default:caller" && entry.resource == "configmaps";
+    return entry.acting() == "cluster:hub:system:serviceaccount:default:caller" && entry.resource == "configmaps";
   };
   EXPECT_TRUE(eventually([&] { return !fleet_->spoke(1).audit_since(since, acted).empty(); }));
   for (const AuditEntry& entry : fleet_->spoke(1).audit_since(since)) {

@@ -49,6 +49,8 @@ struct AuditEntry {
   Json response;  // null where not recorded
 
   bool is_write() const { return verb != "get" && verb != "list" && verb != "watch"; }
+  /// As whom the request acted. A sandbox notes only this, as `user`.
+  const std::string& acting() const { return impersonated_user.empty() ? user : impersonated_user; }
 };
 
 struct KubeServerOptions {
