@@ -77,7 +77,7 @@ TEST_F(PushGateway, C_TheMemberSeesTheCallerAndNobodyElseMayActThere) {
   const auto from = member.audit_position();
   EXPECT_EQ(as_carol({"get", "cm", "--cluster", "c1"}).code, 0);
   const auto of_carol = [](const AuditEntry& one) {
-    return (one.user == "carol" || one.impersonated_user == "carol") && one.uri.starts_with(kDialedMaps.substr(0, 7));
+    return one.acting() == "carol" && one.uri.starts_with(kDialedMaps.substr(0, 7));
   };
   EXPECT_FALSE(member.audit_since(from, of_carol).empty());
   // Not as the user that applies works, whoever asks for it, nor as the account that once did.
