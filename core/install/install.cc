@@ -197,8 +197,12 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
     which.field_selector = whole || resource.namespaced ? std::string() : "metadata.name=" + options.ns;
     auto found = client.list(resource, resource.namespaced ? options.ns : std::string(), which);
     if (!found) return fail(found.error().wrap("cannot list what is left of " + resource.qualified()));
+    Json objects = list_at(*found, {"items"});
+    // The server's aggregation would make such a role anew, as nobody's, when it sees one go that it sums up.
+    std::stable_partition(objects.begin(), objects.end(),
+                          [](const Json& object) { return find(object, {"aggregationRule"}) != nullptr; });
     std::vector<Json> removed_objects;
-    for (const Json& object : list_at(*found, {"items"})) {
+    for (const Json& object : objects) {
       if (options.keep) {
         FLEETADM_TRY(const bool keep, options.keep(resource, object));
         if (keep) {

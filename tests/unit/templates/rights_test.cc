@@ -131,6 +131,21 @@ TEST(Rights, RegistrationCannotChangeWorkloads) {
   }
 }
 
+// A chart's roles go at the same time. A role that is summed up must not go before the sum: the server would make that anew.
+TEST(Rights, NothingOfAChartIsSummedUpByARoleOfIt) {
+  for (const char* file : {"agent/rbac.yaml", "hub/rbac.yaml"}) {
+    const auto objects = render(file, {{"secrets", Json{"b", "h"}}, {"hub_secret", "h"}});
+    ASSERT_TRUE(objects) << objects.error().message;
+    int sums = 0;
+    for (const Json& sum : *objects) {
+      sums += find(sum, {"aggregationRule"}) != nullptr ? 1 : 0;
+      for (const Json& part : *objects)
+        EXPECT_FALSE(str(part, {"kind"}) == "ClusterRole" && selected(part, sum)) << name_of(part) << " in " << name_of(sum);
+    }
+    EXPECT_EQ(sums, 1) << file;
+  }
+}
+
 // The hub hands on what the agents of managed-serviceaccount need, and does not hold it: it never reads their Secrets.
 TEST(Rights, AccountAgentsReachSecretsByNameAndTheHubOnlyBindsTheirRole) {
   const auto objects = render("addons/managed-serviceaccount.yaml", {{"image", "fleetadm:test"}});

@@ -111,6 +111,23 @@ TEST(RemovePart, TellsWhatKeepsANamespace) {
   EXPECT_EQ(changes.error().message.find("all is well"), std::string::npos) << changes.error().message;
 }
 
+TEST(RemovePart, TakesARoleBeforeThoseThatItSumsUp) {
+  const auto api = FakeApi::make();
+  const auto role = [](const char* name) -> Json {
+    return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+            {"kind", "ClusterRole"},
+            {"metadata", {{"name", name}, {"labels", {{std::string(kPartLabel), "hub"}}}}}};
+  };
+  Json sum = role("m-sum");
+  sum["aggregationRule"] = {{"clusterRoleSelectors", Json::array({{{"matchLabels", {{"sum", "true"}}}}})}};
+  for (Json each : {role("a-part"), sum, role("z-part")}) api->put(r::cluster_roles(), std::move(each));
+  const auto changes = remove_part(api->client(), hub_part(std::chrono::seconds(5)));
+  ASSERT_TRUE(changes) << changes.error().message;
+  std::vector<std::string> names;
+  for (const ApiCall& write : api->writes()) names.push_back(write.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"m-sum", "a-part", "z-part"}));
+}
+
 class RemovalWithNamespaces : public ::testing::Test {
  protected:
   void put(const kube::Resource& resource, const char* ns, const char* name) {
