@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <sanitizer/lsan_interface.h>
 #include <set>
 #include <stdexcept>
 #include <sys/mman.h>
@@ -18,15 +19,12 @@
 #include "tests/cel/generator.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/vectors.h"
-
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
+#pragma weak __lsan_do_recoverable_leak_check  // of the sanitizer's library, where there is one
 
 // An input that makes a gigabyte of one text is a finding, not bad luck.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
   return "max_allocation_size_mb=1024:allocator_may_return_null=0";
 }
-#endif
 
 namespace fleetadm::fuzz {
 namespace {
@@ -41,6 +39,8 @@ constexpr auto kStuck = std::chrono::minutes(3);
 constexpr int kMaxFindings = 10;
 constexpr int kPromise = 77;  // exit code of a worker that saw a broken promise
 constexpr int kLeak = 78;
+
+bool leaks() { return __lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0; }
 
 double cpu_of(clockid_t clock) {
   timespec time{};
@@ -99,13 +99,9 @@ class Worker {
       const bool fresh = target_.name == "cel" && mutator_.one_in(4);
       const std::string input = fresh ? generator_.expression(mutator_.one_in(2)) : mutator_.changed(any_pooled(), any_pooled());
       if (const int bad = feed(input, false); bad != 0) return bad;
-#ifdef __SANITIZE_ADDRESS__
-      if (round % 20'000 == 19'999 && __lsan_do_recoverable_leak_check() != 0) return kLeak;
-#endif
+      if (round % 20'000 == 19'999 && leaks()) return kLeak;
     }
-#ifdef __SANITIZE_ADDRESS__
-    if (__lsan_do_recoverable_leak_check() != 0) return kLeak;
-#endif
+    if (leaks()) return kLeak;
     if (!options_.keep.empty()) keep();
     return 0;
   }

@@ -17,6 +17,7 @@
 #include "core/push/line.h"
 #include "kubeclient/base/quantity.h"
 #include "kubeclient/rest/client.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/tls_server.h"
 
 namespace fleetadm::push {
@@ -26,16 +27,10 @@ using testkit::TlsRequest;
 using testkit::TlsServer;
 using testkit::TlsWrite;
 
-// A sanitizer has a heap of its own, and is slow.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kNodes = 50;
-constexpr int kPods = 1'000;
-constexpr bool kMeasures = false;
-#else
-constexpr int kNodes = 5'000;
-constexpr int kPods = 100'000;
-constexpr bool kMeasures = true;
-#endif
+/// A sanitizer has a heap of its own, and is slow.
+bool measures() { return !testkit::sanitized(); }
+int node_count() { return measures() ? 5'000 : 50; }
+int pod_count() { return measures() ? 100'000 : 1'000; }
 constexpr std::uint64_t kBound = 64U * 1024U * 1024U;  // bytes
 
 std::string uid_for(int i) {
@@ -53,7 +48,7 @@ std::string meta(const std::string& name, const std::string& ns, int i) {
 std::string pod(int i) {
   return R"({"apiVersion":"v1","kind":"Pod",)" +
          meta("web-7d9f8b6c5d-" + std::to_string(i), "team-" + std::to_string(i % 200), i) + R"(,"spec":{"nodeName":"node-)" +
-         std::to_string(i % kNodes) +
+         std::to_string(i % node_count()) +
          R"(","containers":[{"name":"main","image":"registry.example.com/team/web:1","env":[{"name":"NOTE","value":")" +
          std::string(i % 1'000 == 0 ? 100'000 : 100, 'x') +
          R"("}],"resources":{"requests":{"cpu":"100m","memory":"128Mi"}}}]},"status":{"phase":"Running"}})";
@@ -104,7 +99,7 @@ class LargeMember {
     ++pages_;
     const std::string from = parameter(target, "continue");
     const int begin = from.empty() ? 0 : std::stoi(from);
-    const int all = nodes ? kNodes : kPods;
+    const int all = nodes ? node_count() : pod_count();
     const std::string limit = parameter(target, "limit");
     const int end = std::min(all, limit.empty() ? all : begin + std::stoi(limit));
     if (!chunk(write, R"({"metadata":{"resourceVersion":"500000","continue":")" + (end < all ? std::to_string(end) : "") +
@@ -166,14 +161,14 @@ TEST(LargeMember, TakesNoMoreThanItsBound) {
   Json status = Json::object();
   line.write_figures(status);
   const std::uint64_t most = highest.bytes();
-  EXPECT_EQ(str(status, {"capacity", "nodes.fleetadm.io/total"}), std::to_string(kNodes));
-  EXPECT_EQ(str(status, {"capacity", "nodes.fleetadm.io/ready"}), std::to_string(kNodes));
-  EXPECT_EQ(str(status, {"capacity", "allocated.fleetadm.io/pods"}), Quantity::from_int(kPods).to_string());
-  EXPECT_EQ(str(status, {"capacity", "allocated.fleetadm.io/cpu"}), Quantity::from_int(kPods / 10).to_string());
+  EXPECT_EQ(str(status, {"capacity", "nodes.fleetadm.io/total"}), std::to_string(node_count()));
+  EXPECT_EQ(str(status, {"capacity", "nodes.fleetadm.io/ready"}), std::to_string(node_count()));
+  EXPECT_EQ(str(status, {"capacity", "allocated.fleetadm.io/pods"}), Quantity::from_int(pod_count()).to_string());
+  EXPECT_EQ(str(status, {"capacity", "allocated.fleetadm.io/cpu"}), Quantity::from_int(pod_count() / 10).to_string());
   ASSERT_TRUE(seen.totals);
-  EXPECT_EQ(seen.totals->allocatable.at("cpu").compare(Quantity::from_int(4 * kNodes)), 0);
-  EXPECT_GE(member.pages(), kPods / 500);
-  if (kMeasures) {
+  EXPECT_EQ(seen.totals->allocatable.at("cpu").compare(Quantity::from_int(4 * node_count())), 0);
+  EXPECT_GE(member.pages(), pod_count() / 500);
+  if (measures()) {
     EXPECT_LE(most, kBound);
   }
 }

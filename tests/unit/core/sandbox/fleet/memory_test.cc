@@ -14,13 +14,14 @@
 #include "core/sandbox/fleet/cluster.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/rest/client.h"
+#include "tests/support/sanitizers.h"
 
 namespace fleetadm::sandbox {
 namespace {
 
-// A sanitizer has a heap of its own.
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__)
 TEST(SpareMemory, WhatABurstTookIsGivenBack) {
+  FLEETADM_NEEDS_NO_SANITIZER();
   using Blocks = std::vector<std::unique_ptr<std::string>>;
   SpareMemory spare;
   spare.give_back();
@@ -47,6 +48,7 @@ TEST(SpareMemory, WhatABurstTookIsGivenBack) {
 }
 
 TEST(SpareMemory, WhatIsFreedAfterALookIsGivenBackToo) {
+  FLEETADM_NEEDS_NO_SANITIZER();
   SpareMemory spare;
   spare.give_back();
   const auto before = controller::resident_bytes();
@@ -84,6 +86,7 @@ kube::RestConfig admin_of(const Cluster& cluster) {
 
 // A thousand clusters with nodes and agents are to fit into 2 GiB.
 TEST(FleetMemory, AClusterAndAConnectionToItAreSmall) {
+  FLEETADM_NEEDS_NO_SANITIZER();
   constexpr std::size_t kClusters = 20;
   serve::HttpRuntime runtime(2);
   std::vector<std::unique_ptr<Cluster>> clusters;

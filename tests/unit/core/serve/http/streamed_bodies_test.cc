@@ -8,6 +8,7 @@
 
 #include "core/serve/http/body_pipe.h"
 #include "core/serve/http/server.h"
+#include "tests/support/sanitizers.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -17,12 +18,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kMuch = 64U * 1024U * 1024U;
 constexpr std::size_t kMaxExtra = 16U * 1024U * 1024U;
 
-// The sanitizers keep what is freed for a while: there memory says nothing.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMemoryTells = false;
-#else
-constexpr bool kMemoryTells = true;
-#endif
+/// The sanitizers keep what is freed for a while: there memory says nothing.
+bool memory_tells() { return !testkit::sanitized(); }
 
 std::size_t peak_memory() {
   std::ifstream status("/proc/self/status");
@@ -152,7 +149,7 @@ TEST_P(StreamedBodies, AreEchoedWithoutBeingHeld) {
     EXPECT_EQ(transfer.version, GetParam() ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_1_1);
     EXPECT_EQ(transfer.heard, kMuch);
     EXPECT_TRUE(transfer.same);
-    EXPECT_TRUE(!kMemoryTells || risen(before) < kMaxExtra) << risen(before);
+    EXPECT_TRUE(!memory_tells() || risen(before) < kMaxExtra) << risen(before);
   }
 }
 
