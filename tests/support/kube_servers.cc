@@ -68,10 +68,9 @@ Result<std::string> find_programs() {
   return folder;
 }
 
-// Of programs in Go: collecting garbage is a fifth of what a server takes to start, and most of them do not live long. They wait
-// most of the time, and more threads only look for work: half of what an API server takes at rest.
-std::vector<std::string> go_environment(std::string_view memory = "400MiB") {
-  std::vector<std::string> result = {"GOGC=off", "GOMEMLIMIT=" + std::string(memory), "GOMAXPROCS=1"};
+// Of programs in Go: collecting garbage is a fifth of what a server takes to start, and most of them do not live long.
+std::vector<std::string> go_environment() {
+  std::vector<std::string> result = {"GOGC=off", "GOMEMLIMIT=400MiB"};
   for (const char* name : {"PATH", "HOME"}) {
     if (const char* value = std::getenv(name)) result.push_back(std::string(name) + "=" + value);
   }
@@ -228,13 +227,15 @@ Status KubeServer::make_clients(const std::string& other_cas) {
 ChildSpec KubeServer::etcd_spec() const {
   const std::string url = "http://127.0.0.1:" + std::to_string(etcd_port_);
   const std::string peer = "http://127.0.0.1:" + std::to_string(etcd_peer_port_);
+  std::vector<std::string> environment = go_environment();
+  environment.emplace_back("GOMAXPROCS=1");  // it waits most of the time, and more threads only look for work
   return {.program = *programs() + "/etcd",
           .args = {"--name=default", "--data-dir=" + (folder() / ("etcd-" + std::to_string(etcd_port_))).string(),
                    "--listen-client-urls=" + url, "--advertise-client-urls=" + url, "--listen-peer-urls=" + peer,
                    "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer, "--unsafe-no-fsync",
                    // Alone and never killed: fewer looks for others, and fewer writes of what its log has.
                    "--heartbeat-interval=200", "--election-timeout=1000", "--backend-batch-interval=1s", "--log-level=warn"},
-          .environment = go_environment(),
+          .environment = std::move(environment),
           .folder = {},
           .output_file = (folder() / "etcd.log").string(),
           .mounts = {}};
@@ -263,7 +264,7 @@ ChildSpec KubeServer::apiserver_spec() const {
                           "--audit-log-path=" + file("audit.log"),
                           "--audit-log-mode=blocking",
                           "--audit-log-maxsize=2000"},
-                 .environment = go_environment("700MiB"),
+                 .environment = go_environment(),
                  .folder = {},
                  .output_file = file("kube-apiserver.log"),
                  .mounts = {}};
