@@ -77,6 +77,11 @@ if(FLEETADM_SANITIZE)
   target_link_options(fleetadm_flags INTERFACE -fsanitize=${FLEETADM_SANITIZE})
 endif()
 
+# An archive names its objects, and does not hold a second copy of each: 1.3 GB of the two trees that ./dev test builds.
+if(NOT FLEETADM_STATIC)
+  set(CMAKE_CXX_ARCHIVE_CREATE "<CMAKE_AR> qc --thin <TARGET> <LINK_FLAGS> <OBJECTS>")
+endif()
+
 find_program(FLEETADM_MOLD mold)
 if(FLEETADM_MOLD AND NOT CMAKE_INTERPROCEDURAL_OPTIMIZATION)
   target_link_options(fleetadm_flags INTERFACE -fuse-ld=mold)
