@@ -19,7 +19,8 @@ constexpr Duration kAfterAnotherWrite = std::chrono::milliseconds(300);
 constexpr Duration kShortestWait = std::chrono::milliseconds(10);
 /// Then it is looked at whether something is to be asked: the version, or what was not served.
 constexpr Duration kRestLasts = std::chrono::minutes(1);
-constexpr Duration kFirstFigures = std::chrono::milliseconds(300);
+/// That a member becomes available with its figures in one write, also where an answer takes a quarter of a second.
+constexpr Duration kFirstFigures = std::chrono::seconds(1);
 constexpr Duration kNotYetAccepted = std::chrono::milliseconds(50);
 
 double random_fraction() {

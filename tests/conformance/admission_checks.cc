@@ -253,15 +253,19 @@ void v09(Lab& lab) {  // parameters by name
   expect(make_map(lab, "x", {{"a", "8"}}), 201);
 }
 
-void v10(Lab& lab) {  // parameters by selector; a kind that does not exist
-  Json made = policy(lab, Json::array({validation("object.data.a != params.data.banned", "banned")}));
-  made["spec"]["paramKind"] = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
+// Parameters by selector. They are of a kind that the API server watches for itself: its watch of another kind ends with the last
+// policy about it, is not begun again with the next one, and what is made since then is never found (apiserver 0.35, policy
+// source).
+void v10(Lab& lab) {
+  Json made = policy(lab, Json::array({validation("object.data.a != params.metadata.annotations.banned", "banned")}));
+  made["spec"]["paramKind"] = {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}};
   Json bound = policy_binding(lab);
   bound["spec"]["paramRef"] = {{"selector", {{"matchLabels", {{"role", "param"}}}}}, {"parameterNotFoundAction", "Allow"}};
   for (const char* value : {"8", "9"}) {
-    Json param = lab.config_map(std::string("p") + value, {{"banned", value}});
-    param["metadata"]["labels"] = {{"role", "param"}};
-    expect(lab.post(lab.maps(), param), 201);
+    const Json metadata{
+        {"name", std::string("p") + value}, {"labels", {{"role", "param"}}}, {"annotations", {{"banned", value}}}};
+    expect(lab.post(lab.core("serviceaccounts"), {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", metadata}}),
+           201);
   }
   const Policy enforced(lab, made, bound);
   enforced.until_enforced();

@@ -1,5 +1,6 @@
 // join --push: clusters on which nothing runs and that the hub dials, from the first command to the last, beside the fleet's
 // other ways. The hub's controllers have no more rights than `init --push` gives them.
+#include <algorithm>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <map>
@@ -271,19 +272,32 @@ TEST_F(PushJoin, L_ANewMemberTakesNoMoreWritesThanItMust) {
     const Json all = fleet()->hub().get("/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets/global");
     return !list_at(all, {"status", "conditions"}).empty() && writes(fleet()->hub(), since).empty();
   };
-  ASSERT_TRUE(eventually(is_at_rest, std::chrono::minutes(1)));
-  const auto begun_hub = fleet()->hub().audit_position();
-  const auto begun_member = fleet()->spoke(3).audit_position();
-  const Ran joined = join("c3", {"--wait=available"});
-  ASSERT_EQ(joined.code, 0) << joined.both();
-  std::this_thread::sleep_for(std::chrono::seconds(5));
-  const auto on_hub = writes(fleet()->hub(), begun_hub);
-  const auto on_member = writes(fleet()->spoke(3), begun_member);
-  for (const auto* lines : {&on_hub, &on_member}) {
-    for (const std::string& line : *lines) EXPECT_TRUE(line.starts_with("20")) << "refused: " << line;
+  // A member that answers late is told in two statuses, the first without its figures or without what the hub knows of it. So may
+  // one on a busy machine, which then joins once more.
+  constexpr std::size_t kOfCommand = 3;
+  constexpr std::size_t kOfControllers = 6;
+  std::size_t statuses = 0;
+  for (int tries = 0; tries < 3 && statuses != 1; ++tries) {
+    if (tries > 0) ASSERT_EQ(unjoin("c3", {"--yes"}).code, 0);
+    ASSERT_TRUE(eventually(is_at_rest, std::chrono::minutes(1)));
+    const auto begun_hub = fleet()->hub().audit_position();
+    const auto begun_member = fleet()->spoke(3).audit_position();
+    const Ran joined = join("c3", {"--wait=available"});
+    ASSERT_EQ(joined.code, 0) << joined.both();
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    const auto on_hub = writes(fleet()->hub(), begun_hub);
+    const auto on_member = writes(fleet()->spoke(3), begun_member);
+    for (const auto* lines : {&on_hub, &on_member}) {
+      for (const std::string& line : *lines) EXPECT_TRUE(line.starts_with("20")) << "refused: " << line;
+    }
+    EXPECT_EQ(on_member.size(), 9U) << testing::PrintToString(on_member);
+    statuses = static_cast<std::size_t>(
+        std::ranges::count_if(on_hub, [](const std::string& line) { return line.find("/c3/status") != line.npos; }));
+    EXPECT_LE(statuses, 2U) << testing::PrintToString(on_hub);
+    EXPECT_EQ(on_hub.size(), kOfCommand + kOfControllers + statuses - 1)
+        << "of the command, and of the controllers: " << testing::PrintToString(on_hub);
   }
-  EXPECT_EQ(on_member.size(), 9U) << testing::PrintToString(on_member);
-  EXPECT_EQ(on_hub.size(), 3U + 6U) << "of the command, and of the controllers: " << testing::PrintToString(on_hub);
+  EXPECT_EQ(statuses, 1U) << "in none of three times it was told at once";
 }
 
 TEST_F(PushJoin, M_FiguresAreThoseOfNodesAndPods) {
