@@ -33,9 +33,10 @@ Result<std::string> run_endpoint(std::string_view text) {
   }
   const std::string url = endpoint->url();
   for (const char c : url) {
-    if (c <= 0x20 || c >= 0x7f || c == '@' || c == '?' || c == '#')
-      return contradicted("an address with a character that is none of it");
+    if (c <= 0x20 || c >= 0x7f || c == '?' || c == '#') return contradicted("an address with a character that is none of it");
   }
+  // In a path it is a character as others.
+  if (url.substr(0, url.size() - endpoint->path.size()).find('@') != url.npos) return contradicted("an address with a user");
   const auto again = join::parse_member_endpoint(url);
   if (!again || again->url() != url || again->loopback != endpoint->loopback)
     return contradicted("an address that is another the second time");

@@ -1,6 +1,7 @@
 #include "core/registration/agent/figures.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -42,6 +43,15 @@ Quantities of_container(const Json& container) { return quantities_in(object_at(
 /// Those that a pod can have as a whole.
 bool is_of_pods(std::string_view resource) {
   return resource == "cpu" || resource == "memory" || resource.starts_with("hugepages-");
+}
+
+/// Sums are bounded: no more than this of a pod, or two that ask for 10^27 would leave less than nothing when they go.
+Quantity for_sums(const Quantity& amount) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Quantity most = Quantity::from_int(kMost);
+  const Quantity least = Quantity::from_int(-kMost);
+  if (amount.compare(most) > 0) return most;
+  return amount.compare(least) < 0 ? least : amount;
 }
 
 Json without_figures(const Json& capacity) {
@@ -89,7 +99,7 @@ void project_pod(Json& pod) {
   const bool ended = phase == "Succeeded" || phase == "Failed";
   Json requests = Json::object();
   if (!ended) {
-    for (const auto& [name, amount] : requests_of(pod)) requests[name] = amount.to_string();
+    for (const auto& [name, amount] : requests_of(pod)) requests[name] = for_sums(amount).to_string();
     requests["pods"] = "1";
   }
   const bool has_node = !str(pod, {"spec", "nodeName"}).empty();

@@ -93,6 +93,17 @@ TEST(ClusterFigures, SumsFollowPodsAsTheyComeChangeAndGo) {
   EXPECT_EQ(text_of(sums.sums().allocated), "");
 }
 
+TEST(ClusterFigures, PodsThatAskForMoreThanThereIsLeaveNothingBehind) {
+  PodSums sums;
+  std::vector<kube::CachedPtr> pods;
+  for (const char* name : {"a", "b", "c"})
+    pods.push_back(cached(pod_of(name, {{"containers", Json::array({container({{"cpu", "1e30"}})})}}, "Pending")));
+  for (const auto& pod : pods) sums.take(nullptr, pod);
+  EXPECT_EQ(text_of(sums.sums().allocating), "cpu=27670116110564327421 pods=3");
+  for (const auto& pod : pods) sums.take(pod, nullptr);
+  EXPECT_EQ(text_of(sums.sums().allocating), "");
+}
+
 TEST(ClusterFigures, AreWrittenWhereNobodyElseWrites) {
   Json status{{"capacity", {{"cpu", "8"}, {"allocated.fleetadm.io/example.com/gone", "1"}, {"others.example.com/x", "1"}}}};
   write_figures({3, 2}, {{{"cpu", *Quantity::parse("3500m")}, {"pods", Quantity::from_int(2)}}, {}}, status);
