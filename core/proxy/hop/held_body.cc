@@ -1,5 +1,7 @@
 #include "core/proxy/hop/held_body.h"
 
+#include <utility>
+
 namespace fleetadm::proxy {
 namespace {
 
@@ -13,10 +15,12 @@ serve::BodyStream::More HeldBody::read(std::string& into, std::size_t most) {
   return More::kYes;
 }
 
+void HeldBody::on_ready(std::function<void()> wake) {
+  wake_ = wake ? std::make_shared<const std::function<void()>>(std::move(wake)) : nullptr;
+}
+
 void HeldBody::wake() const {
-  if (!wake_) return;
-  const auto wake = wake_;  // it may replace itself
-  wake();
+  if (const auto wake = wake_) (*wake)();
 }
 
 }  // namespace fleetadm::proxy

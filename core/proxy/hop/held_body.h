@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +21,7 @@ class HeldBody : public serve::UpgradedStream {
   HeldBody& operator=(const HeldBody&) = delete;
 
   More read(std::string& into, std::size_t most) final;
-  void on_ready(std::function<void()> wake) final { wake_ = std::move(wake); }
+  void on_ready(std::function<void()> wake) final;
   void begin(const serve::WatchDescriptor& /*watch*/) final {}
   bool take(std::string_view bytes) final { return end_ == More::kLater && send(bytes); }
 
@@ -44,7 +45,8 @@ class HeldBody : public serve::UpgradedStream {
 
   serve::ByteQueue held_;
   More end_ = More::kLater;
-  std::function<void()> wake_;
+  std::shared_ptr<const std::function<void()>>
+      wake_;  // null: nobody; shared by whoever calls it, as it may be replaced meanwhile
 };
 
 }  // namespace fleetadm::proxy

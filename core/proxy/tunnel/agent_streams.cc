@@ -54,7 +54,10 @@ AgentStreams::AgentStreams(serve::ProtocolHost host, const TunnelLimits& limits,
 void AgentStreams::run_later() {
   woken_ = nullptr;
   while (!later_.empty()) {
-    for (const auto& task : std::exchange(later_, {})) task();
+    auto tasks = std::exchange(later_, std::exchange(spare_later_, {}));
+    for (const auto& task : tasks) task();
+    tasks.clear();
+    spare_later_ = std::move(tasks);
   }
 }
 

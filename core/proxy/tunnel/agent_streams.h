@@ -112,8 +112,9 @@ class AgentStreams final : public TunnelBody::Source {
   serve::Http2Output output_;
   kube::Http2Session session_;
   std::vector<std::function<void()>> later_;
-  const void* woken_ = nullptr;     // the body that the last of them wakes, if it does
-  std::size_t control_frames_ = 0;  // in this period
+  std::vector<std::function<void()>> spare_later_;  // none: the room of the last ones
+  const void* woken_ = nullptr;                     // the body that the last of them wakes, if it does
+  std::size_t control_frames_ = 0;                  // in this period
   SteadyTime period_;
   bool failed_ = false;
   std::string why_;

@@ -1,6 +1,9 @@
 #include "core/serve/http/byte_queue.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/serve/http/spare_bytes.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -20,10 +23,16 @@ void ByteQueue::append(std::string_view bytes) {
 std::string& ByteQueue::tail(std::size_t coming) {
   if (blocks_.empty() || blocks_.back().size() > kBlock - kPiece) {
     if (!blocks_.empty()) sealed_ += blocks_.back().size();
-    // Whoever sends much at once sends more; a block that grows step by step is copied with each.
-    if (blocks_.emplace_back(); coming >= kWorthSwapping) blocks_.back().reserve(kBlock);
+    blocks_.emplace_back();
   }
-  return blocks_.back();
+  std::string& last = blocks_.back();
+  // Whoever sends much at once sends more; a block that grows step by step is copied with each.
+  if (coming >= kWorthSwapping && last.capacity() < kBlock) {
+    std::string room = take_spare_bytes();
+    room.append(last);
+    last.swap(room);
+  }
+  return last;
 }
 
 std::size_t ByteQueue::take(std::string& into, std::size_t most) {
@@ -32,12 +41,12 @@ std::size_t ByteQueue::take(std::string& into, std::size_t most) {
   const auto count = std::min(most, first.size() - begin_);
   if (into.empty() && begin_ == 0 && count == first.size() && count >= kWorthSwapping) {
     into.swap(first);
-    first.clear();  // what it had room in
   } else {
     into.append(first, begin_, count);
     begin_ += count;
     if (begin_ < first.size()) return count;
   }
+  keep_spare_bytes(std::move(first));
   if (blocks_.size() == 1) {
     clear();
     return count;

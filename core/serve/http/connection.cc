@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/serve/http/descriptor_watch.h"
+#include "core/serve/http/spare_bytes.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -12,22 +13,8 @@ namespace {
 namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 
-constexpr std::size_t kPiece = 64 * 1024;
-constexpr std::size_t kRoom = kPiece + 16 * 1024;  // for a piece, and the frame that went beyond it
-constexpr std::size_t kLittle = 8 * 1024;          // that waits for the socket, and is worth no such room
-constexpr int kReadsAtOnce = 4;  // of 16 KiB, as much as is written at once; then other connections get the thread
-
-/// One for all connections of a thread, most of which are idle: memory of this size costs page faults each time it is taken.
-std::string& spare() {
-  static thread_local std::string bytes;
-  return bytes;
-}
-
-void keep_as_spare(std::string bytes) {
-  if (bytes.capacity() < kRoom || bytes.capacity() > 2 * kRoom) return;
-  bytes.clear();
-  spare().swap(bytes);
-}
+constexpr std::size_t kLittle = 8 * 1024;  // that waits for the socket, and is worth no such room
+constexpr int kReadsAtOnce = 4;            // of 16 KiB, as much as is written at once; then other connections get the thread
 
 /// Of the other end; unspecified where it is gone already.
 asio::ip::address address_of(const tcp::socket& socket) {
@@ -182,15 +169,14 @@ bool Connection::take(std::string_view bytes) {
 
 void Connection::flush() {
   if (closed_ || frozen_ || writing_ || !protocol_) return;
-  std::string next = std::exchange(spare(), {});
-  next.reserve(kRoom);
-  protocol_->output(next, kPiece);
+  std::string next = take_spare_bytes();
+  protocol_->output(next, kOutputPiece);
   if (paused_ && protocol_->wants_input()) {
     paused_ = false;
     read_later();
   }
   if (next.empty()) {
-    keep_as_spare(std::move(next));
+    keep_spare_bytes(std::move(next));
     if (ending_ || protocol_->finished()) close();
     return;
   }
@@ -209,11 +195,11 @@ void Connection::write() {
     if (output_.size() - written_ <= kLittle) {
       std::string rest(output_, std::exchange(written_, 0));
       output_.swap(rest);
-      keep_as_spare(std::move(rest));
+      keep_spare_bytes(std::move(rest));
     }
     return wait(step, &Connection::write);
   } while (written_ < output_.size());
-  keep_as_spare(std::exchange(output_, {}));
+  keep_spare_bytes(std::exchange(output_, {}));
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
     self->writing_ = false;
     self->flush();

@@ -17,6 +17,8 @@ class TlsInlet {
   /// As recv(2) on a socket that does not block. Where the last call found less than it had room for, nothing is asked again
   /// before the caller has waited for more: then this says EAGAIN once.
   std::ptrdiff_t get(std::span<char> into);
+  /// More has been read than was asked for.
+  bool is_ahead() const { return begin_ < end_; }
 
  private:
   void give_back();

@@ -60,6 +60,15 @@ void forget_errors() {
   if (ERR_peek_error() != 0) ERR_clear_error();
 }
 
+/// OpenSSL's buffers would be taken and given back with each record: here they go with the last of those that are there.
+void release_buffers(SSL* ssl, bool release) {
+  if (release) {
+    SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+  } else {
+    SSL_clear_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+  }
+}
+
 /// SSL_set_tlsext_host_name without its cast.
 bool send_server_name(SSL* ssl, std::string name) {
   return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data()) == 1;
@@ -123,6 +132,7 @@ TlsStream::Step TlsStream::handshake() {
 
 TlsStream::Moved TlsStream::read(std::span<char> into) {
   forget_errors();
+  release_buffers(ssl(), !socket_->inlet.is_ahead());
   Moved out;
   out.step = after(SSL_read_ex(ssl(), into.data(), into.size(), &out.bytes));
   return out;
@@ -135,6 +145,7 @@ TlsStream::Moved TlsStream::write(std::string_view bytes) {
   socket_->outlet.gather();
   while (out.bytes < bytes.size() && out.step == Step::kDone) {
     const auto rest = bytes.substr(out.bytes);
+    release_buffers(ssl(), rest.size() <= SSL3_RT_MAX_PLAIN_LENGTH);
     std::size_t size = 0;
     out.step = after(SSL_write_ex(ssl(), rest.data(), rest.size(), &size));
     out.bytes += size;
