@@ -278,7 +278,9 @@ TEST_F(PushJoin, L_ANewMemberTakesNoMoreWritesThanItMust) {
   constexpr std::size_t kOfControllers = 6;
   std::size_t statuses = 0;
   for (int tries = 0; tries < 3 && statuses != 1; ++tries) {
-    if (tries > 0) ASSERT_EQ(unjoin("c3", {"--yes"}).code, 0);
+    if (tries > 0) {
+      ASSERT_EQ(unjoin("c3", {"--yes"}).code, 0);
+    }
     ASSERT_TRUE(eventually(is_at_rest, std::chrono::minutes(1)));
     const auto begun_hub = fleet()->hub().audit_position();
     const auto begun_member = fleet()->spoke(3).audit_position();
