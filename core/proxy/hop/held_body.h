@@ -45,8 +45,8 @@ class HeldBody : public serve::UpgradedStream {
 
   serve::ByteQueue held_;
   More end_ = More::kLater;
-  std::shared_ptr<const std::function<void()>>
-      wake_;  // null: nobody; shared by whoever calls it, as it may be replaced meanwhile
+  // Null: nobody. Shared by whoever calls it, as it may be replaced meanwhile.
+  std::shared_ptr<const std::function<void()>> wake_;
 };
 
 }  // namespace fleetadm::proxy

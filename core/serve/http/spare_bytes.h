@@ -11,7 +11,7 @@ inline constexpr std::size_t kSpareRoom = kOutputPiece + std::size_t{16} * 1024;
 
 /// Empty, with room for kSpareRoom bytes. Most connections of a thread are idle: it has few for all of them.
 std::string take_spare_bytes();
-/// Keeps it, where it is of that size and there is no other; else it is freed.
+/// Keeps it, where it is of that size and the thread has not two already; else it is freed.
 void keep_spare_bytes(std::string bytes);
 
 }  // namespace fleetadm::serve
