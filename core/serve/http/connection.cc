@@ -170,7 +170,7 @@ bool Connection::take(std::string_view bytes) {
 void Connection::flush() {
   if (closed_ || frozen_ || writing_ || !protocol_) return;
   std::string next = take_spare_bytes();
-  protocol_->output(next, kOutputPiece);
+  protocol_->output(next, kWrittenAtOnce);
   if (paused_ && protocol_->wants_input()) {
     paused_ = false;
     read_later();

@@ -6,8 +6,8 @@
 
 namespace fleetadm::serve {
 
-inline constexpr std::size_t kOutputPiece = std::size_t{64} * 1024;               // that is written at once
-inline constexpr std::size_t kSpareRoom = kOutputPiece + std::size_t{16} * 1024;  // and what went beyond it
+inline constexpr std::size_t kWrittenAtOnce = std::size_t{64} * 1024;               // that is written at once
+inline constexpr std::size_t kSpareRoom = kWrittenAtOnce + std::size_t{16} * 1024;  // and what went beyond it
 
 /// Empty, with room for kSpareRoom bytes. Most connections of a thread are idle: it has few for all of them.
 std::string take_spare_bytes();
