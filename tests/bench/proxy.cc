@@ -43,7 +43,8 @@ constexpr bench::Row kProxyRows[] = {
     {"list8_through_mib_per_s", "list, 8 at a time, through", "MiB/s"},
     {"list8_percent", "of direct", "%", 0, 60},
     {"list_cpu_ms", "CPU of all proxies per MiB", "ms", 2.5},
-    {"relays_cpu_ms", "of two that do nothing but TLS", "ms"},
+    {"relays_percent", "list, 8 at a time, through two TLS relays, of direct", "%"},
+    {"relays_cpu_ms", "CPU of two TLS relays per MiB", "ms"},
     {"exec_direct_p50_ms", "exec of true, direct, p50", "ms"},
     {"exec_added_p50_ms", "exec of true, added, p50", "ms", 2},
     {"exec_output_direct_mib_per_s", "exec output, direct", "MiB/s"},
@@ -67,6 +68,17 @@ constexpr bench::Row kProxyRows[] = {
     {"silent_request_s", "agent is silent, the first request fails", "s", 5},
     {"silent_agent_s", "gateway is silent, the agent knows", "s", 15},
 };
+
+const std::string& small_object() {
+  static const std::string path = std::string(bench::kMapsPath) + "/small";
+  return path;
+}
+
+/// 1 MiB.
+const std::string& list_of_maps() {
+  static const std::string path = std::string(bench::kMapsPath) + "?labelSelector=part%3Dlist";
+  return path;
+}
 
 /// The whole path to a member, beside the direct one.
 struct Course {
@@ -106,6 +118,9 @@ struct Rates {
   bench::Together direct;
   bench::Together through;
   double cpu = 0;
+
+  /// Of the direct way's bytes in the same time.
+  double percent() const { return 100 * (through.mebibytes() / through.seconds) / (direct.mebibytes() / direct.seconds); }
 };
 
 Result<Rates> compare_rates(const Course& course, const std::string& path, int clients) {
@@ -131,20 +146,26 @@ Result<Rates> compare_rates(const Course& course, const std::string& path, int c
   return out;
 }
 
-Status rates(const Course& course, const std::string& one, const std::string& list, Figures& figures) {
-  FLEETADM_TRY(const Rates gets, compare_rates(course, one, 16));
+Status rates(const Course& course, Figures& figures) {
+  FLEETADM_TRY(const Rates gets, compare_rates(course, small_object(), 16));
   const auto per_second = [](const bench::Together& all) { return all.answers / all.seconds; };
   figures.set("get16_direct_per_s", per_second(gets.direct));
   figures.set("get16_through_per_s", per_second(gets.through));
   figures.set("get16_percent", 100 * per_second(gets.through) / per_second(gets.direct));
   figures.set("get_cpu_ms", gets.cpu * 1000 / gets.through.answers);
-  constexpr double kMebibyte = 1024.0 * 1024.0;
-  FLEETADM_TRY(const Rates lists, compare_rates(course, list, 8));
-  const auto speed = [](const bench::Together& all) { return all.bytes / kMebibyte / all.seconds; };
-  figures.set("list8_direct_mib_per_s", speed(lists.direct));
-  figures.set("list8_through_mib_per_s", speed(lists.through));
-  figures.set("list8_percent", 100 * speed(lists.through) / speed(lists.direct));
-  figures.set("list_cpu_ms", lists.cpu * 1000 / (lists.through.bytes / kMebibyte));
+  FLEETADM_TRY(const Rates lists, compare_rates(course, list_of_maps(), 8));
+  figures.set("list8_direct_mib_per_s", lists.direct.mebibytes() / lists.direct.seconds);
+  figures.set("list8_through_mib_per_s", lists.through.mebibytes() / lists.through.seconds);
+  figures.set("list8_percent", lists.percent());
+  figures.set("list_cpu_ms", lists.cpu * 1000 / lists.through.mebibytes());
+  return {};
+}
+
+/// What is left to a gateway and an agent's end, however little they do.
+Status relayed(const Course& course, Figures& figures) {
+  FLEETADM_TRY(const Rates lists, compare_rates(course, list_of_maps(), 8));
+  figures.set("relays_percent", lists.percent());
+  figures.set("relays_cpu_ms", lists.cpu * 1000 / lists.through.mebibytes());
   return {};
 }
 
@@ -161,14 +182,15 @@ Status events(const Course& course, const std::string& prefix, int count, Figure
 }
 
 Status commands(const Course& course, int count, Figures& figures) {
-  constexpr std::size_t kMebibytes = 48;
+  constexpr std::size_t kMebibytes = 128;
   std::vector<double> took[2];
   std::vector<double> output[2];
   std::vector<double> input[2];
-  for (int round = 0; round < 3; ++round) {
+  constexpr int kRounds = 5;
+  for (int round = 0; round < kRounds; ++round) {
     for (const int which : {0, 1}) {
       const Way& way = which == 0 ? course.direct : course.through;
-      FLEETADM_TRY(const auto some, bench::run_true(way, std::max(count / 3, 5)));
+      FLEETADM_TRY(const auto some, bench::run_true(way, std::max(count / kRounds, 5)));
       took[which].insert(took[which].end(), some.begin(), some.end());
       FLEETADM_TRY(const double out, bench::exec_output(way, kMebibytes));
       output[which].push_back(out);
@@ -185,18 +207,12 @@ Status commands(const Course& course, int count, Figures& figures) {
   return {};
 }
 
-const std::string& small_object() {
-  static const std::string path = std::string(bench::kMapsPath) + "/small";
-  return path;
-}
-
 /// What requests cost. `who` tells objects of one course from those of another.
 Status requests_on(const Course& course, const std::string& who, int requests, Figures& figures) {
-  const std::string list = std::string(bench::kMapsPath) + "?labelSelector=part%3Dlist";
   FLEETADM_CHECK(compare(course, small_object(), "get", 5, requests / 5, false, figures));
   FLEETADM_CHECK(compare(course, small_object(), "get_new", 3, std::max(requests / 50, 10), true, figures));
-  FLEETADM_CHECK(compare(course, list, "list", 3, std::max(requests / 50, 10), false, figures));
-  FLEETADM_CHECK(rates(course, small_object(), list, figures));
+  FLEETADM_CHECK(compare(course, list_of_maps(), "list", 3, std::max(requests / 50, 10), false, figures));
+  FLEETADM_CHECK(rates(course, figures));
   return events(course, "event-" + who, std::max(requests / 10, 30), figures);
 }
 
@@ -205,8 +221,7 @@ Result<Figures> measure(bench::ProxyLab& lab, int requests) {
   Figures figures;
   const Course objects{lab.direct, lab.through, {parts.gateway.pid(), parts.agent.pid()}};
   FLEETADM_CHECK(requests_on(objects, "ours", requests, figures));
-  FLEETADM_TRY(const double relays, bench::cpu_of_tls_relays(1024));
-  figures.set("relays_cpu_ms", relays);
+  FLEETADM_CHECK(relayed({lab.direct, lab.relayed, {parts.relays.pid()}}, figures));
   FLEETADM_CHECK(commands({lab.direct, lab.through, {}}, std::max(requests / 20, 30), figures));
   // Of both, what stays: what only the load needed goes back to the system, in the programs every few minutes.
   FLEETADM_CHECK(parts.gateway.tell({{"do", "trim"}}));
@@ -284,7 +299,7 @@ int main() {
   }
   const auto& networks = parts.networks;
   if (networks.member) {
-    std::printf("\nThrough the gateway; hub and member in two network namespaces joined by a veth pair.\n");
+    std::printf("\nThrough the gateway; hub and member in two network namespaces joined by a veth pair; TCP with cubic.\n");
   } else {
     std::printf("\nThrough the gateway; hub and member on loopback (%s).\n", networks.why.c_str());
   }

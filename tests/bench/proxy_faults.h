@@ -125,7 +125,7 @@ inline Status stopped_clients(ProxyLab& lab, int requests, Figures& figures) {
       FLEETADM_TRY(stopped, stopped_readers(lab.through, 8));
       std::this_thread::sleep_for(std::chrono::seconds(1));  // until all that is between is full
     }
-    FLEETADM_TRY(const auto some, one_by_one(client, path, requests / 3));
+    FLEETADM_TRY(const auto some, one_by_one(client, path, requests));
     took[with].insert(took[with].end(), some.begin(), some.end());
   }
   const double without = percentile(took[false], 0.99);

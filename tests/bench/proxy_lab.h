@@ -2,6 +2,7 @@
 // are processes; the clients and the hub's fixture are this one.
 #pragma once
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -9,11 +10,24 @@
 #include "tests/bench/proxy_load.h"
 #include "tests/bench/proxy_member.h"
 #include "tests/bench/proxy_parts.h"
+#include "tests/bench/tls_relays.h"
 #include "tests/support/kube_servers.h"
 #include "tests/support/network_namespace.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fleetadm::bench {
+
+/// TCP as the kernel has it by default, whatever this machine was told: a control that paces what is sent (BBR) costs timers for
+/// each connection, of which the way through a gateway has three.
+inline Status use_cubic(const testkit::NetworkNamespace& network) {
+  bool done = false;
+  network.inside([&] {
+    std::ofstream control("/proc/sys/net/ipv4/tcp_congestion_control");
+    done = static_cast<bool>(control << "cubic" << std::flush);
+  });
+  if (done) return {};
+  return fail(Category::kUnavailable, "TCP's congestion control cannot be set in a network");
+}
 
 /// Of the hub, with this process, and of the member: joined by a cable where the kernel allows it, else both on loopback.
 struct Networks {
@@ -30,6 +44,7 @@ struct Networks {
       Networks out{.member = nullptr, .hub_address = "10.78.0.1", .member_address = "10.78.0.2", .member_port = 443, .why = {}};
       FLEETADM_TRY(const auto hub, testkit::NetworkNamespace::make());
       FLEETADM_TRY(out.member, testkit::NetworkNamespace::make());
+      for (const auto& each : {hub, out.member}) FLEETADM_CHECK(use_cubic(*each));
       FLEETADM_CHECK(hub->join(*out.member, out.hub_address, {out.member_address}));
       FLEETADM_CHECK(hub->enter());
       return out;
@@ -50,6 +65,7 @@ struct ProxyParts {
   Part member{run_member_part, networks.member.get()};
   Part agent{run_agent_part, networks.member.get()};
   Part crowd{run_crowd_part, networks.member.get()};
+  Part relays{run_relays_part};
 };
 
 class ProxyLab {
@@ -90,6 +106,7 @@ class ProxyLab {
     direct = way_of(member_);
     through = {front + "/clusters/c1/proxy", serving_ca.certificate, jane};
     FLEETADM_CHECK(start_agent(parts_.agent, "c1", member_, way));
+    FLEETADM_TRY(relayed, start_relays(serving_ca, serving));
 
     gateway_.name = "gateway";
     gateway_.server = front;
@@ -124,10 +141,25 @@ class ProxyLab {
 
   Way direct;
   Way through;
+  Way relayed;  // through what does nothing but TLS
 
  private:
   static Way way_of(const Json& member) {
     return {str(member, {"url"}), str(member, {"ca"}), {str(member, {"jane"}), str(member, {"janeKey"})}};
+  }
+
+  Result<Way> start_relays(const pki::KeyPair& ca, const pki::KeyPair& serving) const {
+    const auto server = split_host_port(direct.base.substr(std::string_view("https://").size()));
+    if (!server) return fail(Category::kInternal, "no address in " + direct.base);
+    FLEETADM_TRY(const Json relays, parts_.relays.tell({{"host", server->host},
+                                                        {"port", server->port},
+                                                        {"jane", direct.who.certificate},
+                                                        {"janeKey", direct.who.key},
+                                                        {"serving", serving.certificate},
+                                                        {"servingKey", serving.key}}));
+    const auto port = num(relays, {"port"});
+    if (port == 0) return fail(Category::kInternal, "the TLS relays do not listen");
+    return Way{"https://127.0.0.1:" + std::to_string(port), ca.certificate, direct.who};
   }
 
   Status start_agent(Part& part, const std::string& cluster, const Json& member, Json plan) const {

@@ -109,6 +109,8 @@ struct Together {
   double answers = 0;
   double bytes = 0;
   double seconds = 0;
+
+  double mebibytes() const { return bytes / (1024.0 * 1024.0); }
 };
 
 /// As many as they can in a while, each client on a connection of its own.
