@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kArenas = 2;
 constexpr int kLargeBlock = 128 * 1024;  // bytes; a fixed threshold: glibc would raise it with each large block that is freed
-constexpr int kFreeTop = 512 * 1024;     // bytes at the heap's end that are kept; what is freed and taken again costs page faults
+constexpr int kFreeTop = 1024 * 1024;    // bytes at the heap's end that are kept; what is freed and taken again costs page faults
 
 /// Segments that nobody writes hold what the file holds, so dropping their pages loses nothing.
 int drop_unwritten(dl_phdr_info* object, std::size_t, void*) {
