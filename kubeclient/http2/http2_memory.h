@@ -26,6 +26,8 @@ class Http2Memory {
   void frame_chosen() { choosing_ = false; }
   /// Something is about to be sent.
   void used() { idle_ = false; }
+  /// Nothing was since give_back().
+  bool idle() const { return idle_; }
   /// The session has no streams, and had nothing more to send when it was last asked.
   void give_back();
 

@@ -78,7 +78,8 @@ std::vector<std::string> go_environment() {
 }
 
 // A server at rest has hundreds of timers a second, each of which wakes a processor up: those within 20 ms go off together.
-// Requests do not wait for them. A program's threads have the setting of the first. Without the right to it nothing changes.
+// What is tried again by a timer comes that much later. A program's threads have the setting of the first. Without the right to
+// it nothing changes.
 void let_timers_wait(const Child& child) {
   std::ofstream("/proc/" + std::to_string(child.pid()) + "/timerslack_ns") << 20'000'000;
 }

@@ -149,8 +149,10 @@ void AgentStreams::feed(std::string_view bytes) {
 
 void AgentStreams::output(std::string& into, std::size_t most) {
   if (failed_) return;
+  const bool rested = output_.memory().idle();
   const auto error = output_.write(session_.get(), into, most);
-  if (error < 0) break_off("broke: " + std::string(nghttp2_strerror(static_cast<int>(error))));
+  if (error < 0) return break_off("broke: " + std::string(nghttp2_strerror(static_cast<int>(error))));
+  if (rested) give_memory_back();  // that was a ping, or an answer to one
 }
 
 bool AgentStreams::finished() const {
