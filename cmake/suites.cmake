@@ -2,12 +2,17 @@
 # build/results. `ctest --preset NAME` runs them by label; ./dev test builds what they need first.
 set(FLEETADM_ASAN_TREE "" CACHE PATH "Build tree of the asan preset, whose unit suites this tree runs, too")
 
-# fleetadm_suite(NAME COMMAND… [ARGUMENTS…] LABELS label… SECONDS limit [COST cost] [SHARE processors]): what waits most of its
-# time takes a smaller share of the processors that `ctest --parallel` has. The costliest begin first.
+# fleetadm_suite(NAME COMMAND… [ARGUMENTS…] LABELS label… SECONDS limit [COST cost] [SHARE processors] [GIVES_WAY]): what
+# waits most of its time takes a smaller share of the processors that `ctest --parallel` has. The costliest begin first. What
+# computes all the time and has no deadlines gives way to what waits: it takes what the others leave of the processors.
 function(fleetadm_suite name)
-  cmake_parse_arguments(suite "" "SECONDS;COST;SHARE" "COMMAND;ARGUMENTS;LABELS;NEEDS" ${ARGN})
+  cmake_parse_arguments(suite "GIVES_WAY" "SECONDS;COST;SHARE" "COMMAND;ARGUMENTS;LABELS;NEEDS" ${ARGN})
+  set(way "")
+  if(suite_GIVES_WAY)
+    set(way nice -n 5)
+  endif()
   add_test(NAME ${name}
-           COMMAND "${PROJECT_SOURCE_DIR}/tests/suite" ${name} ${suite_SECONDS} ${suite_COMMAND} ${suite_ARGUMENTS}
+           COMMAND ${way} "${PROJECT_SOURCE_DIR}/tests/suite" ${name} ${suite_SECONDS} ${suite_COMMAND} ${suite_ARGUMENTS}
            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   math(EXPR limit "${suite_SECONDS} + 60") # tests/suite ends it before, in order
   set_tests_properties(${name} PROPERTIES LABELS "${suite_LABELS}" TIMEOUT ${limit} SKIP_RETURN_CODE 77
@@ -33,7 +38,8 @@ function(fleetadm_asan_suites)
                    -D "werror=${FLEETADM_WERROR}" -P "${PROJECT_SOURCE_DIR}/cmake/build_asan.cmake")
   set_tests_properties(asan_build PROPERTIES LABELS asan FIXTURES_SETUP asan_tree TIMEOUT 5000 COST 3000)
   foreach(name IN LISTS ARGN)
-    fleetadm_suite(asan_${name} COMMAND "${FLEETADM_ASAN_TREE}/tests/${name}" LABELS asan SECONDS 600 SHARE 3 NEEDS asan_tree)
+    fleetadm_suite(asan_${name} COMMAND "${FLEETADM_ASAN_TREE}/tests/${name}" LABELS asan SECONDS 600 SHARE 2 COST 400
+                   GIVES_WAY NEEDS asan_tree)
     # Noting where memory was allocated is a quarter of the time with 30 frames, and a sixth with 12: who looks for a fault that was
     # found runs the program by itself, with the default.
     set_property(TEST asan_${name} APPEND PROPERTY ENVIRONMENT "ASAN_OPTIONS=malloc_context_size=4")

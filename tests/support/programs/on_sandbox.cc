@@ -11,7 +11,7 @@ namespace {
 std::string filter() {
   const std::string without =
       "ControllerManagerOnSandbox.*:PodsOnAServer.*:Demo.*:SandboxJoin.*:*SandboxStreams*:*SandboxMembers*:"
-      "ProxyRotation.*:ProxyNetworks.*:EgressProxy.*:PushOutage.B_AServerThatHangsIsTold:"
+      "ProxyRotation.*:ProxyNetworks.*:EgressProxy.*:"
       "WorkDiff.E_AClusterThatDoesNotAnswerEndsByTheDeadline";
   const char* part = std::getenv("FLEETADM_TEST_PART");
   if (part == nullptr) return "-" + without;
