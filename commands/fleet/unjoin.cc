@@ -178,6 +178,7 @@ Result<Report> leave_fleet(Context& context, const UnjoinOptions& options) {
   if (hub) FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::leave_on_hub(*hub, how); }));
   how.left_hub = hub.has_value();
   if (!hub_only && !orphan) FLEETADM_CHECK(leave_spoke());
+  if (hub) FLEETADM_CHECK(steps.wait_for_namespace(*hub, how));
 
   steps.tell(how.cluster_name, report);
   if (!steps.changed())

@@ -74,6 +74,7 @@ Result<Report> unjoin_hosted(Context& context, const UnjoinOptions& options) {
   if (member)
     FLEETADM_CHECK(steps.run("Removing what was installed for it", [&] { return join::leave_on_member(*member, how); }));
   FLEETADM_CHECK(steps.run("Tidying the hosting cluster", [&] { return join::finish_hosting(hosting, ns, how); }));
+  if (hub) FLEETADM_CHECK(steps.wait_for_namespace(*hub, how));
   FLEETADM_TRY(const std::string release, join::release_of_program(hosting, ns));
 
   steps.tell(how.cluster_name, report);

@@ -155,6 +155,7 @@ Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
     FLEETADM_CHECK(steps.run("Removing what the hub has there", [&] { return join::leave_push_member(*side, hub_id, how); }));
   FLEETADM_CHECK(steps.run("Removing the hub's credential", [&] { return join::drop_push_credential(hub, how); }));
   FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::forget_on_hub(hub, how); }));
+  FLEETADM_CHECK(steps.wait_for_namespace(hub, how));
 
   steps.tell(how.cluster_name, report);
   if (!steps.changed()) report.notes.push_back("Nothing to do: the hub does not dial a cluster \"" + how.cluster_name + "\".");

@@ -121,6 +121,13 @@ Status UnjoinSteps::run(std::string_view title, const std::function<Result<std::
   return {};
 }
 
+Status UnjoinSteps::wait_for_namespace(const kube::Client& hub, const join::DepartureOptions& how) {
+  return run("Waiting for the hub to remove its namespace", [&]() -> Result<std::vector<install::Change>> {
+    FLEETADM_CHECK(join::wait_for_namespace(hub, how));
+    return std::vector<install::Change>{};
+  });
+}
+
 void UnjoinSteps::tell(const std::string& cluster, Report& report) const {
   report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", cluster}, {"changes", install::to_json(changes_)}};
   report.lines = change_lines(changes_, dry_run_mark(context_));

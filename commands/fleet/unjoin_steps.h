@@ -50,6 +50,8 @@ class UnjoinSteps {
  public:
   explicit UnjoinSteps(Context& context) : context_(context) {}
   Status run(std::string_view title, const std::function<Result<std::vector<install::Change>>()>& leave);
+  /// The last step where the hub is left.
+  Status wait_for_namespace(const kube::Client& hub, const join::DepartureOptions& how);
   bool changed() const { return !changes_.empty(); }
   /// Data, lines and names.
   void tell(const std::string& cluster, Report& report) const;

@@ -172,12 +172,7 @@ Status delete_namespace(const kube::Client& hub, const DepartureOptions& options
                 "the cluster is gone, and its agent with it: delete them (fleetadm work delete), or pass --keep-namespace");
   }
   if (options.told) options.told("deleting the namespace " + options.cluster_name + " on the hub");
-  FLEETADM_CHECK(remove_object(hub, r::namespaces(), *ns, changes));
-  if (hub.gate().dry_run != kube::DryRun::kNone) return {};
-  if (Status gone = install::wait_deleted(hub, r::namespaces(), *ns, options.timeout, options.stop); !gone) {
-    return fail(gone.error().wrap("the namespace " + options.cluster_name + " is still being deleted"));
-  }
-  return {};
+  return remove_object(hub, r::namespaces(), *ns, changes);
 }
 
 // What the hub has of a cluster that is gone.
@@ -271,6 +266,16 @@ Result<std::vector<Change>> leave_on_hub(const kube::Client& hub, const Departur
   if (cluster) FLEETADM_CHECK(delete_cluster(hub, *cluster, options, wait, changes));
   FLEETADM_CHECK(clear_up(hub, options, changes));
   return changes;
+}
+
+Status wait_for_namespace(const kube::Client& hub, const DepartureOptions& options) {
+  if (options.keep_namespace) return {};
+  FLEETADM_TRY(const auto ns, hub.find(r::namespaces(), "", options.cluster_name));
+  if (!ns || !is_deleting(*ns) || label_of(*ns, api::kClusterNameLabel) != options.cluster_name) return {};
+  if (Status gone = install::wait_deleted(hub, r::namespaces(), *ns, options.timeout, options.stop); !gone) {
+    return fail(gone.error().wrap("the namespace " + options.cluster_name + " is still being deleted"));
+  }
+  return {};
 }
 
 Result<bool> known_on_hub(const kube::Client& hub, const std::string& cluster_name) {

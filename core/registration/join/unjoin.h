@@ -31,7 +31,8 @@ struct DepartureOptions {
 
 /// Deletes the ManagedCluster and waits until the hub controllers and the agent have cleaned up, telling what blocks; then the
 /// cluster's namespace (only where the hub made it and it holds no works; one that was there before loses the cluster's label and
-/// stays) and its certificate requests.
+/// stays) and its certificate requests. It does not wait until the namespace is gone, for which a hub takes five seconds or more:
+/// wait_for_namespace() does, when there is nothing else left to do.
 Result<std::vector<install::Change>> leave_on_hub(const kube::Client& hub, const DepartureOptions& options);
 
 /// leave_on_hub() in two halves, for a cluster on which something is removed when its works have gone: api::kLeavingFinalizer
@@ -41,6 +42,9 @@ Result<std::vector<install::Change>> take_works_back(const kube::Client& hub, co
 /// Whether the first half is over, and the second one is not.
 Result<bool> works_were_taken_back(const kube::Client& hub, const std::string& cluster_name);
 Result<std::vector<install::Change>> forget_on_hub(const kube::Client& hub, const DepartureOptions& options);
+
+/// Blocks until the cluster's namespace is gone where it is being deleted. kTimeout tells what keeps it.
+Status wait_for_namespace(const kube::Client& hub, const DepartureOptions& options);
 
 /// Whether the hub has the ManagedCluster, or anything that leave_on_hub() would still remove.
 Result<bool> known_on_hub(const kube::Client& hub, const std::string& cluster_name);

@@ -66,6 +66,29 @@ TEST_F(DepartureTest, TheNamespaceThatTheHubMadeGoesWithTheCluster) {
   EXPECT_EQ(api_->write_count(), writes);
 }
 
+// A hub takes seconds for the end of a namespace, in which the cluster's side is removed.
+TEST_F(DepartureTest, TheEndOfTheNamespaceIsWaitedForByItself) {
+  api_->put(api::managed_clusters(), object(api::managed_clusters(), "c1"));
+  Json ns = registration::hub::cluster_namespace("c1");
+  ns["metadata"]["finalizers"] = Json::array({"x"});
+  api_->put(r::namespaces(), ns);
+  EXPECT_TRUE(wait_for_namespace(client(), options_)) << "it is not being deleted";
+  const auto left = leave_on_hub(client(), options_);
+  ASSERT_TRUE(left) << left.error().message;
+  EXPECT_TRUE(told(*left, "Namespace", install::Action::kDeleted));
+  options_.timeout = std::chrono::milliseconds(50);
+  const Status stays = wait_for_namespace(client(), options_);
+  ASSERT_FALSE(stays);
+  EXPECT_EQ(stays.error().category, Category::kTimeout);
+  EXPECT_NE(stays.error().message.find("the namespace c1 is still being deleted"), std::string::npos) << stays.error().message;
+  options_.timeout = std::chrono::seconds(5);
+  ASSERT_TRUE(leave_on_hub(client(), options_)) << "a run that was ended meanwhile is run again";
+  const auto going = api_->get(r::namespaces(), "", "c1");
+  ASSERT_TRUE(going);
+  ASSERT_TRUE(registration::hub::drop_finalizers(client(), r::namespaces(), "", "c1", {"x"}, uid_of(*going)));
+  EXPECT_TRUE(wait_for_namespace(client(), options_));
+}
+
 TEST_F(DepartureTest, AClusterThatIsHeldGoesWithTheSecondHalf) {
   Json cluster = object(api::managed_clusters(), "c1");
   cluster["metadata"]["finalizers"] = Json::array({"x"});
