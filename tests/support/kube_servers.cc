@@ -367,6 +367,9 @@ void KubeServer::stop_apiserver() {
   if (embedded_) stop_embedded();
   if (!apiserver_) return;
   thaw();
+  // Its controllers would come back to it by ever longer pauses.
+  if (controller_manager_) controller_manager_->stop({});
+  controller_manager_.reset();
   apiserver_->stop(std::chrono::milliseconds(300));
   apiserver_.reset();
 }
@@ -388,8 +391,6 @@ Status KubeServer::replace_ca() {
 Status KubeServer::change_ca(pki::KeyPair ca, std::string others) {
   only_written_to_ = false;
   stop_apiserver();
-  if (controller_manager_) controller_manager_->stop(std::chrono::seconds(5));
-  controller_manager_.reset();
   ca_ = std::move(ca);
   if (!embedded_) {
     FLEETADM_CHECK(write_ca_and_server(others));
