@@ -86,6 +86,19 @@ struct PodProcess {
     std::error_code gone;
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(proc() + "/fd", gone), {}));
   }
+  /// Silent when it returns: a busy machine's threads stop one after the other, and the last one may still answer.
+  void freeze() const {
+    ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+    const auto stopped = [&] {
+      std::error_code gone;
+      const std::filesystem::directory_iterator threads(proc() + "/task", gone);
+      return std::all_of(begin(threads), end(threads), [](const auto& thread) {
+        const std::string stat = read_file((thread.path() / "stat").string());
+        return stat.find(") T ") != std::string::npos;
+      });
+    };
+    EXPECT_TRUE(eventually(stopped, std::chrono::seconds(30), std::chrono::milliseconds(5)));
+  }
   std::size_t memory_kib() const {
     const std::string status = read_file(proc() + "/status");
     const std::size_t at = status.find("VmRSS:");
@@ -308,7 +321,7 @@ TEST_F(ProxyFaults, D_AnAgentThatIsSilentFailsTheFirstRequestInSecondsAndNoOther
   ASSERT_TRUE(becomes(*other, 200, std::chrono::seconds(30)));
   const PodProcess agent = agent_process();
   ASSERT_GT(agent.pid, 0);
-  ASSERT_EQ(::kill(agent.pid, SIGSTOP), 0);
+  ASSERT_NO_FATAL_FAILURE(agent.freeze());
   const auto begun = Steady::now();
   auto said = std::async(std::launch::async, [&] { return ask_once(*client); });
   int answered = 0;
@@ -337,7 +350,7 @@ TEST_F(ProxyFaults, E_AGatewayThatWasAwayForLongerThanEveryTimeOutServesAgain) {
   ASSERT_GT(agent.pid, 0);
   const SocketNumbers tunnel = agent.among(sockets_of_port(port_of(str(published(), {"data", "tunnel"})), false));
   ASSERT_FALSE(tunnel.empty());
-  ASSERT_EQ(::kill(gateway.pid, SIGSTOP), 0);
+  ASSERT_NO_FATAL_FAILURE(gateway.freeze());
   const auto begun = Steady::now();
   const bool noticed = eventually([&] { return agent.among(tunnel).empty(); }, std::chrono::seconds(30));
   const auto lasted = Steady::now() - begun;
