@@ -50,7 +50,8 @@ Status Peers::launch(const std::string& component, const std::string& program, s
   sandbox::ChildSpec spec;
   spec.program = *peers_folder() + "/" + program;
   spec.args = std::move(args);
-  spec.environment = {"HOME=" + folder_.path().string(), "PATH=/usr/bin:/bin", "POD_NAME=" + component, "POD_NAMESPACE=" + ns};
+  spec.environment = {"HOME=" + folder_.path().string(), "TMPDIR=" + folder_.path().string(), "PATH=/usr/bin:/bin",
+                      "POD_NAME=" + component, "POD_NAMESPACE=" + ns};
   spec.environment.insert(spec.environment.end(), variables.begin(), variables.end());
   spec.output_file = (folder_.path() / (component + ".log")).string();
   running_.erase(component);  // one that is started anew ends first
