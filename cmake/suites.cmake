@@ -4,7 +4,7 @@ set(FLEETADM_ASAN_TREE "" CACHE PATH "Build tree of the asan preset, whose unit 
 
 # fleetadm_suite(NAME COMMAND… [ARGUMENTS…] LABELS label… SECONDS limit [COST cost] [SHARE processors] [GIVES_WAY]): what
 # waits most of its time takes a smaller share of the processors that `ctest --parallel` has. The costliest begin first. What
-# computes all the time and has no deadlines gives way to what waits: it takes what the others leave of the processors.
+# computes all the time gives way to what waits: it takes what the others leave of the processors.
 function(fleetadm_suite name)
   cmake_parse_arguments(suite "GIVES_WAY" "SECONDS;COST;SHARE" "COMMAND;ARGUMENTS;LABELS;NEEDS" ${ARGN})
   set(way "")

@@ -1,5 +1,6 @@
 #include "commands/fleet/unjoin_steps.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "commands/framework/dry_run.h"
@@ -122,6 +123,11 @@ Status UnjoinSteps::run(std::string_view title, const std::function<Result<std::
 }
 
 Status UnjoinSteps::wait_for_namespace(const kube::Client& hub, const join::DepartureOptions& how) {
+  const bool goes = std::any_of(changes_.begin(), changes_.end(), [&](const install::Change& change) {
+    return change.kind == kube::resources::namespaces().kind && change.name == how.cluster_name &&
+           change.action == install::Action::kDeleted;
+  });
+  if (!goes || is_dry(context_)) return {};
   return run("Waiting for the hub to remove its namespace", [&]() -> Result<std::vector<install::Change>> {
     FLEETADM_CHECK(join::wait_for_namespace(hub, how));
     return std::vector<install::Change>{};

@@ -50,7 +50,7 @@ class UnjoinSteps {
  public:
   explicit UnjoinSteps(Context& context) : context_(context) {}
   Status run(std::string_view title, const std::function<Result<std::vector<install::Change>>()>& leave);
-  /// The last step where the hub is left.
+  /// The last step, where one of those before it has deleted the cluster's namespace on the hub.
   Status wait_for_namespace(const kube::Client& hub, const join::DepartureOptions& how);
   bool changed() const { return !changes_.empty(); }
   /// Data, lines and names.

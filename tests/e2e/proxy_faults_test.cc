@@ -92,10 +92,10 @@ struct PodProcess {
     const auto stopped = [&] {
       std::error_code gone;
       const std::filesystem::directory_iterator threads(proc() + "/task", gone);
-      return std::all_of(begin(threads), end(threads), [](const auto& thread) {
-        const std::string stat = read_file((thread.path() / "stat").string());
-        return stat.find(") T ") != std::string::npos;
-      });
+      return threads != end(threads) && std::all_of(begin(threads), end(threads), [](const auto& thread) {
+               const std::string stat = read_file((thread.path() / "stat").string());
+               return stat.find(") T ") != std::string::npos;
+             });
     };
     EXPECT_TRUE(eventually(stopped, std::chrono::seconds(30), std::chrono::milliseconds(5)));
   }

@@ -269,7 +269,6 @@ Result<std::vector<Change>> leave_on_hub(const kube::Client& hub, const Departur
 }
 
 Status wait_for_namespace(const kube::Client& hub, const DepartureOptions& options) {
-  if (options.keep_namespace) return {};
   FLEETADM_TRY(const auto ns, hub.find(r::namespaces(), "", options.cluster_name));
   if (!ns || !is_deleting(*ns) || label_of(*ns, api::kClusterNameLabel) != options.cluster_name) return {};
   if (Status gone = install::wait_deleted(hub, r::namespaces(), *ns, options.timeout, options.stop); !gone) {
